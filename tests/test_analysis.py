@@ -67,7 +67,7 @@ def lay_off_hand(rules: str = "ht1,target=0") -> Hand:
     return hand
 
 
-def test_every_decision_is_told_in_order_with_what_was_played(hand: Hand, found: HandAnalysis) -> None:
+def test_every_decision_is_observed_in_order_with_its_action(hand: Hand, found: HandAnalysis) -> None:
     assert [each.move for each in found.decisions] == list(range(1, len(hand.history) + 1))
     for each, before, action in zip(found.decisions, moments(hand), hand.history, strict=True):
         assert (each.seat, each.phase, each.played) == (before.turn, before.phase, before.action_text(action))
@@ -141,7 +141,7 @@ def best_points(hand: Hand) -> int:
     return max(points)
 
 
-def test_lay_offs_are_judged_exactly(analyst: Analyst) -> None:
+def test_lay_offs_are_valued_exactly(analyst: Analyst) -> None:
     hand = lay_off_hand()
     for action in hand.legal_actions():
         after = hand.copy()
@@ -154,7 +154,7 @@ def test_lay_offs_are_judged_exactly(analyst: Analyst) -> None:
     assert worst.candidates[0].value == best_points(hand)
 
 
-def test_a_spread_is_judged_by_what_can_be_laid_off_on_it(analyst: Analyst) -> None:
+def test_a_spread_is_valued_by_its_lay_offs(analyst: Analyst) -> None:
     hand = Hand.deal("ht1", deck=deck(MANY_WAYS, NO_MELD, "KD", "KC"), starter=0, seed=0)
     for words in ("pass", "pass", "knock KC"):
         hand.push(words)
@@ -195,7 +195,7 @@ def test_an_analysis_is_plain_values_and_always_the_same(analyst: Analyst, hand:
     assert Analyst(worlds=8, seed=1).name != analyst.name
 
 
-def test_hidden_cards_change_no_judgement(analyst: Analyst, hand: Hand) -> None:
+def test_hidden_cards_change_no_evaluation(analyst: Analyst, hand: Hand) -> None:
     rng = np.random.default_rng(2)
     for before in [*moments(hand)[2:12], lay_off_hand("ht1,target=100")]:
         changed = Hand(redeal_hidden(before.state, before.turn, rng))
@@ -204,7 +204,7 @@ def test_hidden_cards_change_no_judgement(analyst: Analyst, hand: Hand) -> None:
         assert analyst.decision(before.view(), action) == analyst.decision(changed.view(), action)
 
 
-def test_of_a_hand_in_play_nothing_hidden_is_told(analyst: Analyst, hand: Hand) -> None:
+def test_a_hand_in_play_reveals_nothing_hidden(analyst: Analyst, hand: Hand) -> None:
     now = hand.after(9)
     seat = now.turn
     # Another deal of which the seat has seen the same: cards that it never saw change places.
@@ -275,7 +275,7 @@ class Tired(Analyst):
         raise AssertionError("this has been analysed before")
 
 
-def test_what_was_found_is_kept_in_the_store(analyst: Analyst, home: Home) -> None:
+def test_findings_are_stored(analyst: Analyst, home: Home) -> None:
     (game,) = home.games("Ann")
     first = analysed(home, game.id, 1, analyst)
     assert analysed(Home(home.path), game.id, 1, Tired(worlds=8)) == first

@@ -33,7 +33,7 @@ def test_weights_are_the_mean_and_the_critic_is_the_last_ones(tmp_path):
     assert all(torch.equal(wanted[name], found[name]) for name in wanted)
 
 
-def test_one_that_is_told_of_opponents_and_one_that_is_not(tmp_path):
+def test_networks_with_and_without_context_average(tmp_path):
     """The mean is told as much, and half as loudly."""
     one = saved(tmp_path / "a", 1, critic=True)
     torch.manual_seed(2)

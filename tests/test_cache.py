@@ -101,7 +101,7 @@ def test_edits_anywhere_below_a_kernel_are_seen(copied):
 MISSED, HIT = ["1106", "Counter()"], ["1106", "Counter({(int64,): 1})"]
 
 
-def test_a_damaged_cache_is_written_anew(copied):
+def test_a_damaged_cache_is_rewritten(copied):
     assert run(copied, HELPED).splitlines() == MISSED
     for ending, length in ((".nbc", 0.5), (".nbi", 0)):
         files = list((copied / "cache").rglob(f"*{ending}"))

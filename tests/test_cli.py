@@ -201,7 +201,7 @@ def test_a_broken_pipe_that_is_not_the_output_is_no_quiet_end() -> None:
         ("levels build nowhere --out here", "nowhere"), ("train --set num_envs=1000000000000", "memory"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_played_is_said_before_anything_is_played_or_made(words, facts, tmp_path, monkeypatch, capsys):
+def test_unplayable_players_are_refused_before_anything_is_made(words, facts, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["gin", *words.split()])
     with refuses(SystemExit, *facts.split()):
@@ -218,7 +218,7 @@ def test_what_cannot_be_played_is_said_before_anything_is_played_or_made(words, 
         (["evaluate", "simple", "easy", "--margin", "half"], "--margin: 'half' is not a number"),
     ],
 )
-def test_what_is_no_number_is_said_in_plain_words(words, message, monkeypatch, capsys):
+def test_values_that_are_no_numbers_are_refused(words, message, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["gin", *words])
     with pytest.raises(SystemExit) as ended:
         main()

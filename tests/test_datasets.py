@@ -183,7 +183,7 @@ def test_the_card_says_how_it_was_made(file: Path) -> None:
     assert "12 games" in card and "| `other_cards` |" in card and "expert: knocker" in card
 
 
-def test_what_was_played_before_an_error_is_kept(tmp_path: Path) -> None:
+def test_games_before_an_error_are_stored(tmp_path: Path) -> None:
     def groups(games: int):
         yield from PlayedGames(("simple", "simple"), games, MatchSettings()) if games else ()
         raise GinError("player 'simple' cannot go on")

@@ -63,7 +63,7 @@ def cards(text):
 
 # One hand after the other, so that the record is not mixed; an opponent that knocks, and one that lets the player knock.
 @pytest.mark.parametrize("opponent", ["simple", "random"])
-def test_a_player_is_told_what_the_challenge_tells(opponent, play, tmp_path):
+def test_a_player_receives_the_challenges_events(opponent, play, tmp_path):
     record = tmp_path / "calls"
     result = play("players.Recorder", opponent=opponent, pairs=3, batch=1, java=f"-Drecord={record}")
     assert not result.faults
@@ -140,7 +140,7 @@ def test_a_player_that_throws_loses_that_game_alone_and_the_exception_is_named(p
         ("ThrowsInReport", "reportScores threw java.lang.ArithmeticException: cannot count"),
     ],
 )
-def test_a_player_that_breaks_the_rules_forfeits_and_is_told_why(player, words, play):
+def test_a_player_that_breaks_the_rules_forfeits_with_a_reason(player, words, play):
     result = play(f"players.{player}", pairs=2)
     assert re.search(words, the_fault(result))
     assert (result.games["winner"] == 1).all()
@@ -161,7 +161,7 @@ def test_a_player_that_hangs_runs_out_of_time(play):
         ("--card Card players.Simple", "no class Card on the class path"),
     ],
 )
-def test_what_cannot_be_played_with_is_said_at_the_start(arguments, words, play):
+def test_unplayable_settings_are_refused_at_the_start(arguments, words, play):
     assert words in the_fault(play(arguments, pairs=1), "crash")
 
 

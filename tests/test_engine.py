@@ -199,7 +199,7 @@ def test_an_illegal_action_names_itself_and_the_legal_ones_and_changes_nothing()
         hand.push(104)
 
 
-def test_a_hand_is_dealt_as_asked():
+def test_a_hand_is_dealt_as_requested():
     first, again, other = (Hand.deal("eaai", seed=seed).state for seed in (8, 8, 9))
     assert same_records(first, again) and not same_records(first, other)
     assert Hand.deal("eaai", seed=8, starter=1).turn == 1 and Hand.deal("eaai", seed=8, starter=0).turn == 0

@@ -145,7 +145,7 @@ def test_seats() -> None:
     assert 70 < sum(seats) < 130
 
 
-def test_a_seat_that_was_asked_for_stays_when_the_hand_is_dealt_again() -> None:
+def test_a_requested_seat_stays_after_a_redeal() -> None:
     """Under these rules the opponent often knocks before the learner's first move."""
     rules = {"preset": "ht2-simple", "first_turn_knock": True, "ranks": 4, "suits": 4, "hand_size": 3}
     for seat in (0, 1):

@@ -41,7 +41,7 @@ def needs(library: str) -> pytest.MarkDecorator:
 
 
 @pytest.mark.parametrize("episode", ["hand", "game"])
-def test_self_play_hands_over_whoever_is_to_move(episode: str) -> None:
+def test_self_play_hands_over_the_seat_to_move(episode: str) -> None:
     game, env = ginenv.SelfPlay("ht1", episode), ginenv.HandEnv("random", "ht1", seat=0)
     game.reset(seed=3)
     env.reset(seed=3, options={"starter": 0})

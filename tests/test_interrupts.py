@@ -164,7 +164,7 @@ def test_a_command_that_finished_nothing_says_so(
     assert not out.exists()
 
 
-def test_interrupted_games_are_kept_as_far_as_they_were_written(
+def test_interrupted_games_survive_as_far_as_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(store, "table_of", signalling(store.table_of, at=2))

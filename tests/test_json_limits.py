@@ -85,7 +85,7 @@ def test_nasty_json_is_one_short_sentence(reader: str, directory: Path, tmp_path
 
 
 @pytest.mark.parametrize("kind", [kind for kind in NASTY if kind not in ("an object", "lists for values", "long")])
-def test_a_program_that_answers_with_nasty_json_is_at_fault(kind: str, tmp_path: Path) -> None:
+def test_a_program_with_hostile_json_is_at_fault(kind: str, tmp_path: Path) -> None:
     content = NASTY[kind]
     (tmp_path / "line").write_bytes((content if isinstance(content, bytes) else content.encode()) + b"\n")
     player = OutsidePlayer(f"cat {tmp_path / 'line'} -", limits=BotLimits(restarts=0, end_seconds=0.1))

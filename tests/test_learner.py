@@ -61,7 +61,7 @@ def test_a_damaged_resume_file_is_named(tmp_path: Path) -> None:
         Learner(parse_config(TINY), tmp_path).resume()
 
 
-def test_three_resume_files_are_kept(tmp_path: Path) -> None:
+def test_three_resume_files_are_stored(tmp_path: Path) -> None:
     learner = Learner(parse_config(TINY), tmp_path)
     seen = []
     for _ in range(4):

@@ -183,7 +183,7 @@ def test_a_switcher_switches_at_its_hand_in_every_series() -> None:
     assert all(took == {hand >= 3} for (_, hand), took in player.took.items())
 
 
-def test_kept_rows_are_those_of_players_that_have_not_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stored_rows_are_of_unchanged_players(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from benchmarks.adaptation import levels as measured
 
     document = measured.stored_results()

@@ -66,7 +66,7 @@ def positions() -> np.ndarray:
     return np.concatenate(seen)
 
 
-def test_what_it_is_told_follows_from_what_is_known(context_level: Level) -> None:
+def test_the_context_follows_from_the_posterior(context_level: Level) -> None:
     responses = context_level.responses
     assert responses is not None and responses.expected is not None and context_level.learns
     contexts = np.random.default_rng(2).normal(size=(6, CONTEXT_WIDTH)).astype(np.float32)
@@ -89,7 +89,7 @@ def test_what_it_is_told_follows_from_what_is_known(context_level: Level) -> Non
     assert sure is not None and not sure.any()
 
 
-def test_untold_it_plays_as_its_network_does(context_level: Level) -> None:
+def test_without_context_it_plays_as_its_network(context_level: Level) -> None:
     views = positions()
     frozen = LevelPlayer(context_level, 4, learn=False)
     alone = load_network(str(context_level.directory), 4)
@@ -117,7 +117,7 @@ def test_untold_it_plays_as_its_network_does(context_level: Level) -> None:
     np.testing.assert_array_equal(learns.policy(views, slots), logits)
 
 
-def test_answers_of_another_kind_of_network_are_refused(context_level: Level, tmp_path: Path) -> None:
+def test_responses_of_another_kind_of_network_are_refused(context_level: Level, tmp_path: Path) -> None:
     plain, with_context = tmp_path / "plain", tmp_path / "told"
     level = load_level("level-1")
     build_level(plain, level.settings, level.directory, level.responses)
@@ -148,7 +148,7 @@ def test_answers_of_another_kind_of_network_are_refused(context_level: Level, tm
     assert not (tmp_path / "new").exists()
 
 
-def test_it_is_built_fitted_passed_on_and_says_that_it_answers_whom_it_knows(tmp_path, capsys):
+def test_a_level_is_built_fitted_and_exported(tmp_path, capsys):
     write_context_network(tmp_path / "network")
     mine = tmp_path / "mine"
     levels(["build", str(tmp_path / "network"), "--out", str(mine), "--like", "level-2", "--set", "half_life_hands=0"])
@@ -227,7 +227,7 @@ def test_a_fit_finds_the_style_behind_what_is_known_and_keeps_what_wins(context_
     assert hands_to_play(context_level, config) == (8 * 40 + 80 + 2 * 50) * 150 + (2 * 2 + 7 * 4) * 150 * 2
 
 
-def test_steps_are_taken_by_a_network_that_is_told_what_is_known(context_level, monkeypatch):
+def test_fitting_steps_use_the_networks_context(context_level, monkeypatch):
     """And what is kept beside what it is told is what wins with that."""
     config = FitConfig(styles=16, strong=0.25, rounds=2, series=60, hands=2, seed=3)  # type: ignore[call-arg]
     with_context: list[np.ndarray | None] = []

@@ -110,7 +110,7 @@ def test_a_level_that_does_not_exist_suggests_one() -> None:
     assert [load_level(k).name for k in range(1, 5)] == list(NAMES)
 
 
-def test_a_directory_that_is_no_level_is_said_to_be_none(tmp_path: Path) -> None:
+def test_a_directory_without_a_level_is_refused(tmp_path: Path) -> None:
     with refuses(LevelError, tmp_path, "level.json"):
         load_level(str(tmp_path))
 

@@ -43,7 +43,7 @@ def play_with_profile(level: Level, home: Path, hands: int, opponent: str = "ann
     return play_series(player, make_style(2, "takes-all", pairs=4.0, knock=7, late=7), series=1, hands=hands, seed=seed)
 
 
-def test_what_was_learned_is_found_again_told_in_words_and_reset(level: Level, tmp_path: Path) -> None:
+def test_learning_is_reloaded_described_and_reset(level: Level, tmp_path: Path) -> None:
     before = play_with_profile(level, tmp_path / "a", 25)
     assert learned_hands(tmp_path / "a", level) == 25
     description = describe_learning(tmp_path / "a", level)
@@ -143,7 +143,7 @@ def test_an_opponents_name_is_one_that_the_tables_take(name: str, level: Level, 
     assert not list(tmp_path.iterdir())
 
 
-def test_a_file_in_the_place_of_a_directory_is_said_alike_everywhere(level: Level, tmp_path: Path) -> None:
+def test_a_file_in_place_of_a_directory_is_reported(level: Level, tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
     with refuses(GinError, "profile", file):

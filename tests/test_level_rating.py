@@ -64,7 +64,7 @@ def test_installed_levels_say_how_strong_they_are_and_rise() -> None:
     assert all(low > high for (_, high), (low, _) in itertools.pairwise(bounds))
 
 
-def test_a_rating_is_not_said_of_another_level(installed: Path, tmp_path: Path) -> None:
+def test_a_rating_belongs_to_its_level_only(installed: Path, tmp_path: Path) -> None:
     results = played(tmp_path, PLAYERS)
     rate_levels(results)
     values = json.loads((installed / "level.json").read_text())
@@ -81,7 +81,7 @@ class Bolder(SearchConfig):
     policy_weight: float = 0.5
 
 
-def test_a_rating_is_not_said_of_another_search(installed, tmp_path, monkeypatch):
+def test_a_rating_belongs_to_its_search_only(installed, tmp_path, monkeypatch):
     values = json.loads((installed / "level.json").read_text())
     values["settings"]["worlds"] = 2
     (installed / "level.json").write_text(json.dumps(values))

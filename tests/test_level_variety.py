@@ -39,7 +39,7 @@ def shares(slack: float, found: np.ndarray, values: np.ndarray, draws: int = 200
     return counts / draws
 
 
-def test_discards_that_cannot_be_told_from_the_best_are_chosen_as_often() -> None:
+def test_discards_equal_to_the_best_are_chosen_as_often() -> None:
     found, values = candidates()
     assert shares(0.0, found, values).tolist() == [1, 0, 0, 0, 0]
     # The second is worse by 0.01, with a standard error of 0.01; the third is worse for certain.
@@ -234,7 +234,7 @@ def test_draws_and_discards_err_apart(level: Level) -> None:
         assert different[varies].mean() > 0.3 and not different[~varies].any()
 
 
-def test_leanings_to_keep_high_cards_and_to_take_upcards(level: Level) -> None:
+def test_high_card_bias_and_upcard_bias(level: Level) -> None:
     views = scene(200)
     discards = views["phase"] == PHASE_DISCARD
     free, high_card_bias, upcard_bias = (

@@ -121,7 +121,7 @@ def test_what_is_known_moves_a_level_and_strangers_meet_its_network_alone(level:
     np.testing.assert_array_equal(learns.act(views, np.arange(len(views))), frozen.act(views, np.arange(len(views))))
 
 
-def test_a_level_without_answers_learns_nothing(level: Level) -> None:
+def test_a_level_without_responses_learns_nothing(level: Level) -> None:
     plain = replace(level, responses=None)
     assert not plain.learns
     player = LevelPlayer(plain, 1)
@@ -129,7 +129,7 @@ def test_a_level_without_answers_learns_nothing(level: Level) -> None:
     assert not player.opponents.records["hands"].any()
 
 
-def test_a_level_with_a_pace_makes_more_of_what_it_knows_with_every_hand(level: Level) -> None:
+def test_half_life_hands_sets_how_fast_responses_grow(level: Level) -> None:
     slow = LevelPlayer(level.with_settings(half_life_hands=30.0), 1)
     fast = LevelPlayer(level, 1)
     views = np.array(hands_of(make_formula(1), StylePlayer(style("takes-all", pairs=6.0)), 60), VIEW)
@@ -200,7 +200,7 @@ def test_an_environment_remembers_until_it_is_seeded(directory: Path, tmp_path: 
         assert expected or int(player.opponents.counts["could"][:, 0].max()) <= 1
 
 
-def test_a_level_learns_in_a_match_only_where_asked(directory: Path) -> None:
+def test_a_level_learns_in_a_match_only_on_request(directory: Path) -> None:
     games = {
         learn: play_match(f"{directory}{learn}", "simple", pairs=6, seed=3).games["points"].tolist()
         for learn in ("", ":learn=false", ":learn=true")

@@ -75,7 +75,7 @@ def test_every_preset_can_be_played_by_games_and_by_hands(rules):
             assert (result.games["hands"] == 1).all()
 
 
-def test_players_are_told_of_every_finished_hand_of_their_own_seat():
+def test_players_observe_every_finished_hand_of_their_seat():
     player = CountingPlayer("simple")
     result = play_match(player, "random", pairs=5)
     views = np.concatenate(player.ended)
@@ -115,7 +115,7 @@ def test_a_forfeit_costs_the_hand_or_the_game(forfeit):
     ("answer", "error", "facts"),
     [(UPCARD, IllegalActionError, [UPCARD, "take"]), (FORFEIT, GinError, [-1]), (0.5, GinError, [4, "float64"])],
 )
-def test_a_player_that_answers_with_no_legal_action_is_named(answer, error, facts):
+def test_a_player_with_an_illegal_action_is_named(answer, error, facts):
     with refuses(error, "stubborn", *facts):
         play_match(constant(answer), "simple", pairs=4)
 
@@ -283,7 +283,7 @@ def test_an_interrupt_keeps_what_was_played_against_the_panel_and_stops(
 
 
 @pytest.mark.parametrize(("unit", "wanted", "played"), [("hands", 3, 4), ("games", 1, 2)])
-def test_an_odd_number_is_rounded_up_to_pairs_and_said(unit, wanted, played, monkeypatch, tmp_path, capsys):
+def test_an_odd_number_is_rounded_up_with_a_warning(unit, wanted, played, monkeypatch, tmp_path, capsys):
     run(monkeypatch, "simple", "random", f"--{unit}", wanted, "--out", tmp_path / "x.json")
     assert f"{unit} are played in pairs, each deal from both seats: {played}, not {wanted}" in capsys.readouterr().out
     run(monkeypatch, "simple", "random", f"--{unit}", played, "--out", tmp_path / "x.json")
@@ -319,7 +319,7 @@ def test_a_slow_match_finishes_some_games_first(monkeypatch):
     assert (complete.games == stopped.games).all()
 
 
-def test_points_are_told_by_the_kind_of_ending_and_by_turn_and_deadwood():
+def test_points_are_reported_by_ending_turn_and_deadwood():
     result = play_match("formula", "simple", pairs=150)
     stats = result.stats
     for side in range(2):

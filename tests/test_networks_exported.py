@@ -161,7 +161,7 @@ def test_a_copy_of_a_checkpoint_has_a_card(checkpoint: Path, tmp_path: Path) -> 
     assert make_player(str(tmp_path / "copy")).name == str(tmp_path / "copy")
 
 
-def test_measured_strength_is_kept_with_its_interval(checkpoint: Path, tmp_path: Path) -> None:
+def test_measured_strength_is_stored_with_its_interval(checkpoint: Path, tmp_path: Path) -> None:
     export(str(checkpoint), tmp_path / "copy")
     result = play_match(str(tmp_path / "copy"), "random", pairs=10)
     (tmp_path / "results.json").write_text(json.dumps({"matches": [result.to_dict()]}))

@@ -26,7 +26,7 @@ def learner(pool: str) -> Learner:
     return Learner(parse_config(TINY | changes))
 
 
-def test_a_run_that_is_told_begins_from_a_network_that_is_told_too(tmp_path: Path) -> None:
+def test_a_run_with_context_starts_from_a_network_with_context(tmp_path: Path) -> None:
     run = learner(f"population:count={STYLES}")
     with torch.no_grad():
         for value in run.actor.parameters():
@@ -52,7 +52,7 @@ class Noted(PopulationPlayer):
         return super().act(views, slots)
 
 
-def test_every_game_meets_another_style_which_is_told_or_nothing() -> None:
+def test_every_game_has_another_style_with_or_without_context() -> None:
     run = learner(f"population:count={STYLES},draw=1")
     truths = style_contexts(style_vectors(draw_styles(1, STYLES)))
     for rollout in run.rollouts:

@@ -100,7 +100,7 @@ def weight(posteriors: Posteriors, feature: str, row: int = 0) -> float:
     return float(posteriors.records["mean"][row, FEATURES.index(feature)])
 
 
-def test_what_people_do_is_told_apart():
+def test_different_people_are_distinguished():
     takes, never = posteriors_of("takes-all"), posteriors_of("takes-none")
     assert weight(takes, "any upcard") > weight(never, "any upcard") + 2
     wants = [weight(one, "makes a meld") + weight(one, "any upcard") for one in (takes, never)]

@@ -30,7 +30,7 @@ def test_type_checkers_find_the_marker_of_a_typed_package(package: str) -> None:
     assert "Typing :: Typed" in PROJECT["project"]["classifiers"]
 
 
-def test_the_cache_of_compiled_code_is_where_it_is_asked_for(tmp_path: Path) -> None:
+def test_the_cache_of_compiled_code_is_where_configured(tmp_path: Path) -> None:
     script = "from ginenv.engine.kernel_cache import cache_root; print(cache_root())"
     found = []
     for variables in ({"XDG_CACHE_HOME": f"{tmp_path}/user"}, {"GINENV_CACHE_DIR": f"{tmp_path}/chosen"}, {}):

@@ -157,7 +157,7 @@ def test_a_card_taken_only_to_knock_ends_playing_to_gin() -> None:
     assert "knock with" in turn.possible() and turn.hint()[0] in hand.legal_actions()
 
 
-def test_gin_ends_the_hand_by_itself_in_gr_and_is_asked_for_elsewhere(talk):
+def test_gin_ends_the_hand_automatically_only_in_gr(talk):
     gin = deck("3S 3C 3D 3H 8S 9S TS 4H 5H 6H", NO_MELD, "KD", "KC")
     shown = talk.resume(prepared("gr", gin, 0), "p", "d KC")
     assert "Gin: the hand ends by itself." in shown and "gin by Ann" in shown

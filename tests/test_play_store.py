@@ -78,7 +78,7 @@ def test_odd_names_stay_inside_the_home(tmp_path, name):
         *(("game", text) for text in ("5", "[" * 100_000)),
     ],
 )
-def test_a_damaged_player_is_kept_aside_and_told(tmp_path, column, text):
+def test_a_damaged_player_is_quarantined_and_reported(tmp_path, column, text):
     home = Home(tmp_path)
     home.create("Ann").close()
     change(tmp_path, f"UPDATE player SET {column} = ?", text)
@@ -92,7 +92,7 @@ def test_a_damaged_player_is_kept_aside_and_told(tmp_path, column, text):
     assert not home.open("Ann").notices
 
 
-def test_a_damaged_game_is_kept_aside_and_the_rest_stays(talk):
+def test_a_damaged_game_is_quarantined(talk):
     game = prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0).to_json()
     for place, line in enumerate(game["record"]):
         if line.startswith("stock:"):
@@ -151,7 +151,7 @@ def test_a_player_sits_at_one_table_only(tmp_path):
     other.close()
 
 
-def test_a_full_disk_is_told_and_what_was_saved_stays(talk):
+def test_full_disk_is_reported_and_saved_files_stay(talk):
     game = prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0)
     talk.resume(game, "p")
     before = talk.stored

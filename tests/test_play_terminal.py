@@ -66,7 +66,7 @@ def test_one_point_is_singular(talk):
     assert "leaves 1 point," in shown and any("1 point?" in prompt for prompt in talk.prompts)
 
 
-def test_a_card_that_is_left_out_is_asked_for(talk):
+def test_a_missing_card_is_requested(talk):
     shown = talk.resume(prepared("eaai", deck(LOOSE, NO_MELD, "KD", "KC"), 0), "p", "d", "k", "move 3")
     assert shown.count("which card? give its name, as in 7♣, or its number") == 2
 

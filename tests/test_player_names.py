@@ -104,7 +104,7 @@ def test_without_torch_a_network_names_the_extra_with_torch(spec):
     assert "torch" in run.stderr and "ginenv[agents]" in run.stderr.splitlines()[-1]
 
 
-def test_a_directory_is_told_by_its_marker_and_takes_options(tmp_path):
+def test_a_directory_is_recognised_by_its_marker(tmp_path):
     register_directory("style.txt", f"{__name__}:style_in_directory", argument="place")
     (tmp_path / "style.txt").write_text("camper")
     player = make_player(f"{tmp_path}:blunder=0.5")

@@ -383,7 +383,7 @@ def test_styles_that_always_or_never_take_the_upcard():
         ("high=3", "2S 3S 4S 6D 6H 6C KS JD 8C 5H 2D", "KS JD"),
     ],
 )
-def test_leanings_keep_what_they_lean_to(options, hand, expected_cards):
+def test_biases_keep_their_cards(options, hand, expected_cards):
     plain = make_player("style:base=formula,ways=0").act(table(hand, limit=0))[0]
     assert plain in parse_cards(expected_cards)
     assert make_player(f"style:base=formula,ways=0,{options}").act(table(hand, limit=0))[0] not in parse_cards(
@@ -405,7 +405,7 @@ def test_a_style_knocks_up_to_its_own_limit():
     assert make_player("style:knock=0,turns=0,late=9").act(view)[0] == KNOCK + card("KC")
 
 
-def test_a_blunder_is_as_frequent_as_asked():
+def test_blunders_are_as_frequent_as_requested():
     view = table("2S 3S 4S 6D 6H 6C AD 8S TD QH KC")
     actions = make_player("style:base=formula,blunder=0.3").act(with_luck(view, 4000))
     usual = make_player("formula").act(view)[0]

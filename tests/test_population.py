@@ -101,7 +101,7 @@ def discards(**logit_bias):
     return int(StylePlayer(style("simple", discard="cost", memory=32, **logit_bias)).act(view)[0])
 
 
-def test_what_is_hoarded_or_thought_safe_decides_a_discard():
+def test_pair_and_safety_biases_decide_a_discard():
     assert discards() in [card(name) for name in ("JS", "QD", "KC")]
     assert discards(kings=5.0) == card("JS")
     assert discards(kings=5.0, follow=9.0) == card("9H")

@@ -154,7 +154,7 @@ def test_the_template_bot_is_short_and_about_as_good_as_simple():
         assert not play_match(command(script), "random", rules=rules, pairs=2, unit="hands").faults
 
 
-def test_a_restarted_program_is_told_the_hand_again(logger, tmp_path):
+def test_a_restarted_program_receives_the_hand_again(logger, tmp_path):
     spec, lines = logger()
     player = OutsidePlayer(spec.removeprefix("cmd:"))
     s = np.zeros(1, STATE)
@@ -284,7 +284,7 @@ def patient(tmp_path):
     ]
 
 
-def test_a_split_program_is_told_of_no_knock_that_it_was_not_offered(patient):
+def test_a_split_program_sees_only_knocks_that_it_was_offered(patient):
     """At the wall a card can only be laid down with a knock."""
     spec, lines = patient
     settings = MatchSettings(get_rules("openspiel"), unit="hands", salt=SALT)

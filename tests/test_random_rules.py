@@ -71,7 +71,7 @@ def check_text(hand: Hand) -> None:
         assert to_text(hand.view(seat)[0])
 
 
-def test_a_hand_is_told_written_and_read_back_under_any_rules():
+def test_a_hand_round_trips_under_any_rules():
     rng = np.random.default_rng(2)
     phases = set()
     for rules in drawn(50, 3):

@@ -125,7 +125,7 @@ def test_a_name_with_brackets_is_printed_as_it_is() -> None:
 
 
 @pytest.mark.slow
-def test_adaptation_tells_how_far_it_is_and_ends_where_it_said() -> None:
+def test_adaptation_reports_progress_up_to_its_total() -> None:
     config = AdaptationConfig(level="level-1", series=2, hands=60, harm_series=3)
     counts: list[int] = []
     with counting_hands(counts.append):

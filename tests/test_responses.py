@@ -52,7 +52,7 @@ def biased(views: np.ndarray, logit_bias: np.ndarray) -> np.ndarray:
     return logits
 
 
-def test_a_leaning_to_knock_moves_knocks_that_are_not_gin_and_nothing_else() -> None:
+def test_knock_bias_moves_only_knocks_that_are_not_gin() -> None:
     views = positions()
     logit_bias = np.zeros((len(views), NUM_WEIGHTS))
     logit_bias[:, FEATURES.index("any knock")] = 2
@@ -70,7 +70,7 @@ def test_a_leaning_to_knock_moves_knocks_that_are_not_gin_and_nothing_else() -> 
     assert seen > 10
 
 
-def test_a_leaning_to_take_moves_the_upcard_alone_where_it_may_be_taken() -> None:
+def test_upcard_bias_moves_only_the_upcard() -> None:
     views = positions()
     logit_bias = np.zeros((len(views), NUM_WEIGHTS))
     logit_bias[:, FEATURES.index("any upcard")] = -1.5
@@ -98,7 +98,7 @@ def test_features_of_discards_are_of_the_card_that_goes() -> None:
         assert np.isnan(features[UPCARD]).all()
 
 
-def test_answers_are_linear_in_what_is_known_and_have_a_part_that_holds_against_anybody(level: Level) -> None:
+def test_responses_are_linear_with_a_general_part(level: Level) -> None:
     responses = level.responses
     assert responses is not None
     contexts = np.random.default_rng(1).normal(size=(5, CONTEXT_WIDTH)).astype(np.float32)
@@ -123,7 +123,7 @@ def test_answers_are_linear_in_what_is_known_and_have_a_part_that_holds_against_
         ({"format": 9}, 9), ({"matrix": [["x"]]}, "matrix.0.0"),
     ],
 )  # fmt: skip
-def test_answers_that_do_not_fit_are_refused(level: Level, tmp_path: Path, change: dict, words: str) -> None:
+def test_responses_of_wrong_shape_are_refused(level: Level, tmp_path: Path, change: dict, words: str) -> None:
     values = json.loads((level.directory / RESPONSES).read_text())
     path = tmp_path / RESPONSES
     path.write_text(json.dumps(values | change))
@@ -134,7 +134,7 @@ def test_answers_that_do_not_fit_are_refused(level: Level, tmp_path: Path, chang
         read_responses(path, "level x")
 
 
-def test_what_escapes_a_level_escapes_its_answers() -> None:
+def test_what_escapes_a_level_escapes_its_responses() -> None:
     views = positions()
     dull = LevelSettings(title="dull", remembered_discards=3, noticed_actions=0).behaviour[0]  # type: ignore[call-arg]
     logit_bias = np.random.default_rng(1).normal(size=(len(views), NUM_WEIGHTS))
@@ -175,7 +175,7 @@ def test_gradients_are_those_of_the_log_probability(level: Level) -> None:
             assert slope == pytest.approx(gradient, abs=0.12)
 
 
-def test_a_level_that_plays_everything_within_its_reach_alike_is_tried_at_half_its_reach(level: Level) -> None:
+def test_max_logit_gap_is_halved_where_choices_are_uniform(level: Level) -> None:
     """Its choices would say nothing of what it leans to, and steps as long as its temperature would leave its reach."""
     views = positions()
     rows, moves = np.arange(len(views)), np.zeros((len(views), NUM_WEIGHTS))
@@ -248,7 +248,7 @@ def test_fitting_keeps_what_wins_points_of_whom(level: Level, monkeypatch: pytes
     assert responses.about["points_per_hand"] and responses.about["config"]["rounds"] == 2
 
 
-def test_where_nothing_is_found_nobody_judges(level: Level, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_findings_nothing_is_validated(level: Level, monkeypatch: pytest.MonkeyPatch) -> None:
     """Points that depend on no choice say nothing of any; the hands of the validation count as played."""
 
     def alike(*args: object) -> object:
@@ -283,7 +283,7 @@ def test_the_command_says_whether_what_was_found_depends_on_whom(tmp_path, capsy
         (tmp_path / "mine" / RESPONSES).unlink()
 
 
-def test_who_judges_is_played_with_the_leanings_of_its_own_series(level: Level) -> None:
+def test_validation_plays_with_the_biases_of_its_series(level: Level) -> None:
     """Where nobody is knocked against but the third opponent, nothing changes for the others."""
     config = FitConfig(styles=8, strong=0.25, rounds=2, series=30, hands=2, seed=3)  # type: ignore[call-arg]
     opponents = fit_module._Opponents(level, config)

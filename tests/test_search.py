@@ -197,7 +197,7 @@ def test_a_network_is_prior_and_belief(trained):
         assert (np.diff(logits) <= 0).all()
 
 
-def test_what_cannot_be_used_is_said():
+def test_unusable_values_are_reported():
     for error, facts, options in (
         (GinError, "nowhere checkpoint.json", {"network": "nowhere"}), (ConfigError, "search 'judge' worlds", {"judge": "playouts"}),
         (ConfigError, "worlds 0", {"worlds": 0}),
@@ -221,7 +221,7 @@ def trained(tmp_path_factory):
     return str(path)
 
 
-def test_a_critic_judges_without_seeing_hidden_cards(trained):
+def test_the_critic_evaluates_without_hidden_cards(trained):
     """The same view with other hidden cards gives the same values, candidate by candidate."""
     rng = np.random.default_rng(2)
     player = make_search(0, network=trained, **SMALL_SEARCH)
@@ -260,13 +260,13 @@ def test_a_model_of_whole_hands_that_is_damaged_or_of_other_weights_is_named(tra
     make_search(network=without_hand_model(stale))
 
 
-def test_a_critic_of_points_is_no_judge(tmp_path):
+def test_a_critic_of_points_is_refused(tmp_path):
     save_checkpoint(tmp_path / "net", Actor((16,)), (16,), {}, Critic((16,)), (16,), "points")
     with refuses(GinError, "'points'"):
         make_search(network=str(tmp_path / "net"))
 
 
-def test_a_network_that_reads_habits_is_told_none(tmp_path):
+def test_a_network_that_reads_habits_receives_none(tmp_path):
     save_checkpoint(tmp_path / "net", Actor((16,), 3, 105), (16,), {}, Critic((16,), 3, 105), (16,))
     views = views_of(4)
     actions = make_search(0, network=str(tmp_path / "net"), **SMALL_SEARCH).act(views)
@@ -304,7 +304,7 @@ def test_values_are_chances_to_win_the_game(trained):
 
 
 @pytest.mark.parametrize("rules", ["gr-oklahoma", "ht2-simple", "openspiel", "dg-standard,target=40"])
-def test_judged_actions_are_legal(rules, trained):
+def test_valued_actions_are_legal(rules, trained):
     player = make_search(1, network=trained, **SMALL_SEARCH)
     states = states_of(rules, 2, key=3)
     for i in range(2):

@@ -97,7 +97,7 @@ def test_a_moment_of_a_record_is_read_by_hand_and_move(game: Match, record: str)
         (["VIEW", "--player", "simple"], "player 'simple' cannot be explained; it must be search"),
     ],
 )
-def test_what_cannot_be_read_is_said_in_one_sentence(arguments, sentence, game, record, tmp_path):
+def test_unreadable_files_are_reported_in_one_sentence(arguments, sentence, game, record, tmp_path):
     broken = tmp_path / "broken.gin"
     broken.write_text("dear diary\n", encoding="utf-8")
     texts = {

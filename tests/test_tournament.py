@@ -212,7 +212,7 @@ def test_a_rank_that_is_none_is_one_sentence(rank, world, facts, tmp_path, monke
     assert not list(tmp_path.iterdir())
 
 
-def test_help_lists_what_a_tournament_can_be_told(monkeypatch, capsys):
+def test_help_lists_a_tournaments_settings(monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["evaluate.py", "tournament", "--help"])
     with pytest.raises(SystemExit) as caught:
         evaluate.main()

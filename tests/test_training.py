@@ -323,7 +323,7 @@ def least_of_ten(cards: int) -> int:
     return min(int(deadwood(mask_of(cards))) for cards in itertools.combinations(hand_cards, 10))
 
 
-def test_the_critic_is_told_what_the_stock_will_bring() -> None:
+def test_the_critic_sees_the_stock() -> None:
     """The deadwood after each of the next turns is that of the best ten of the hand and what comes; rarely more, never less."""
     rollout = rollout_of({"num_envs": 64, "num_steps": 2})
     rng = np.random.default_rng(1)

@@ -64,7 +64,7 @@ def watched() -> list[tuple[int, np.ndarray, np.ndarray, np.ndarray]]:
     return batches
 
 
-def test_the_witness_is_told_the_hand_that_the_view_hides(watched: list) -> None:
+def test_the_witness_receives_the_hidden_hand(watched: list) -> None:
     for _, pairs, views, hidden in watched:
         assert pairs.min() >= 0 and pairs.max() < 20
         hand_cards = card_rows(hidden)
@@ -193,7 +193,7 @@ class Writer:
         self.written[name] = text
 
 
-def test_the_whole_story_is_told_and_changes_nothing_of_the_run() -> None:
+def test_diagnostics_change_nothing_of_the_run() -> None:
     plain, reported = tiny_learner(), tiny_learner()
     writer = Writer()
     for learner in (plain, reported):

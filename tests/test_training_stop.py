@@ -92,7 +92,7 @@ def test_a_run_that_goes_on_names_the_commands_before(tmp_path: Path) -> None:
     assert "- before it, the same run: `a command`" in model_card(tmp_path / "last")
 
 
-def test_what_a_run_learned_by_is_not_said_to_be_something_else(tmp_path: Path) -> None:
+def test_a_runs_settings_are_recorded_as_they_were(tmp_path: Path) -> None:
     begun(tmp_path, decisions=500).train()
     config = (tmp_path / "config.json").read_bytes()
     for changes, message in (

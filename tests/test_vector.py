@@ -106,7 +106,7 @@ def test_gymnasiums_own_processes_play_what_its_list_plays() -> None:
         one.close()
 
 
-def test_several_opponents_are_asked_in_batches() -> None:
+def test_several_opponents_act_in_batches() -> None:
     a, b = CountingPlayer(name="a"), CountingPlayer(name="b")
     envs = ginenv.HandVectorEnv(30, [a, b, "simple"], "eaai", seat=0)
     _, infos = envs.reset(seed=0)
@@ -175,7 +175,7 @@ def test_a_step_that_is_broken_off_needs_a_reset(fault: BaseException) -> None:
         envs.step(envs.action_masks().argmax(axis=-1))
 
 
-def test_arrays_are_fresh_unless_asked_otherwise() -> None:
+def test_arrays_are_fresh_by_default() -> None:
     for fresh in (True, False):
         envs = ginenv.HandVectorEnv(4, "simple", copy=fresh)
         first, infos = envs.reset(seed=0)

@@ -83,7 +83,7 @@ def observed_points(infos: dict[str, Any]) -> np.ndarray:
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("native", [False, True])
 @pytest.mark.parametrize("scene", SCENES)
-def test_what_is_told_of_hands_adds_up_to_the_score(scene: str, native: bool, mode: str) -> None:
+def test_observed_hands_add_up_to_the_score(scene: str, native: bool, mode: str) -> None:
     """In every step: points to the change of the score; over a game: hands to those of the game."""
     rules, opponent, seed = SCENES[scene]
     count, options = 6, {"opponent": opponent, "rules": rules}
@@ -113,7 +113,7 @@ def test_what_is_told_of_hands_adds_up_to_the_score(scene: str, native: bool, mo
     assert skipped > 0 and (games > 0) == (scene == "shortest")
 
 
-def test_every_hand_is_told_even_of_games_without_the_learner() -> None:
+def test_every_hand_is_observed_even_without_the_learner() -> None:
     """What an opponent hears of every hand is the oracle. To one point, every game is the one hand that somebody wins."""
     for kind, counted in ((ginenv.HandEnv, "skipped_wins"), (ginenv.GameEnv, "skipped_game_wins")):
         opponent = CountingPlayer("simple")
@@ -142,7 +142,7 @@ def test_asking_whether_there_is_a_final_info_makes_nothing() -> None:
     assert one == other
 
 
-def test_infos_that_are_kept_keep_no_environment() -> None:
+def test_stored_infos_hold_no_environment() -> None:
     envs = ginenv.HandVectorEnv(4, "simple")
     _, infos = envs.reset(seed=0)
     alive = weakref.ref(envs._batch)

@@ -95,14 +95,14 @@ def test_a_window_whose_game_is_gone_comes_to_the_lobby(sit):
     assert sit.page.locator("header").count() == 1 and sit.page.url == sit.table.address + "/"
 
 
-def test_a_server_that_is_gone_is_told_on_the_page(sit):
+def test_a_lost_server_is_reported_on_the_page(sit):
     sit.table.close()
     sit.page.click("#do-hint")
     sit.page.locator("#trouble:visible >> text=The server does not answer; the game is kept.").wait_for()
     assert sit.page.locator("#hand .card").count() == 11, "the table stays on the page"
 
 
-def test_a_refusal_is_told_on_the_page(sit):
+def test_a_refusal_is_shown_on_the_page(sit):
     sit.page.goto(sit.table.address + "/mistakes")
     sit.page.evaluate("htmx.ajax('GET', '/analysis?game=77', {target: 'main'})")
     sit.page.locator("#trouble:visible >> text=there is no game 77 in the store").wait_for()

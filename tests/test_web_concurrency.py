@@ -102,7 +102,7 @@ def wait_for(what, seconds: float = 30) -> bool:
     return what()
 
 
-def test_work_that_nobody_waits_for_ends_and_begins_again_when_it_is_asked_for(monkeypatch):
+def test_unwatched_work_stops_and_restarts_on_request(monkeypatch):
     monkeypatch.setattr(jobs, "_PATIENCE", 0.1)
     pool, ended = jobs.Jobs(), threading.Event()
 

@@ -104,7 +104,7 @@ def test_a_seat_that_is_taken_leaves_a_way_to_another_one(tmp_path):
     here.close()
 
 
-def test_a_browser_stays_its_player_whoever_comes_in_another_one(guest):
+def test_a_browser_keeps_its_player_while_another_signs_in(guest):
     ann = guest()
     assert "Ann is at the table" in ann.get("/")
     other = TestClient(ann.client.app, base_url=ADDRESS)
@@ -129,7 +129,7 @@ def test_addresses_of_forms_say_what_they_are_for(guest):
     assert answer.status_code == 405 and "is for a button or a form" in answer.text
 
 
-def test_what_is_to_be_said_at_the_end_of_a_hand_is_said(guest):
+def test_the_end_of_a_hand_is_announced(guest):
     ann = guest(prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0))
     ann.get("/table")
     ann.do(do="pass")
@@ -152,7 +152,7 @@ def test_the_lobby_says_what_the_names_stand_for_and_how_the_game_goes(guest):
     assert "knock with 10 or less" not in plain(ann.get("/"))
 
 
-def test_who_waits_for_the_rules_to_be_compiled_is_told(guest):
+def test_compilation_of_the_rules_is_announced(guest):
     ann = guest()
     assert "hx-get" not in ann.get("/ready")
     ann.client.app.state.ready = SimpleNamespace(over=False, seconds=2)
@@ -215,7 +215,7 @@ def test_work_on_all_hands_is_shown_as_it_goes(guest):
     assert "1 hand analysed." in plain(ann.get("/mistakes"))
 
 
-def test_the_last_hand_is_found_after_the_server_was_started_anew(guest, monkeypatch):
+def test_the_last_hand_is_found_after_a_restart(guest, monkeypatch):
     analysis = pytest.importorskip("agents.web.analysis")
     monkeypatch.setattr(analysis, "WORLDS", 8)
     ann = guest()

@@ -42,7 +42,7 @@ def test_rules_are_chosen_by_preset_and_rule_by_rule(guest):
     assert "'formulla'" in plain(ann.post("/options", opponent="formulla"))
 
 
-def test_themes_are_kept_and_shown(guest):
+def test_themes_are_stored_and_shown(guest):
     ann = guest(prepared("eaai", deck(LOOSE, NO_MELD, "KD", "KC"), 0))
     assert 'class="cloth green"' in ann.get("/table") and "#lattice" in ann.get("/table")
     ann.post("/options", cloth="wine", card_back="rings")

@@ -63,7 +63,7 @@ def test_foreign_hosts_and_origins_are_refused(sessions):
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
-def test_a_token_is_asked_for_wherever_it_listens(sessions, host):
+def test_a_token_is_required_on_every_address(sessions, host):
     app = make_app(sessions, "secret-token", {"used-up"}, host)
     client = TestClient(app, base_url=OURS)
     for path in ("/", "/table", "/static/table.css", "/?token=wrong", "/?token=", "/?token=%FF"):
@@ -244,7 +244,7 @@ def test_a_server_that_is_killed_loses_nothing(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_program_says_where_it_is_and_leaves_when_asked(tmp_path):
+def test_the_program_prints_its_address_and_stops_on_request(tmp_path):
     server = Server(tmp_path)
     try:
         assert server.line.startswith("The table is at http://127.0.0.1:")

@@ -119,7 +119,7 @@ class Pair(Workers):
         return [list(numbers), self.other]
 
 
-def test_the_latest_batch_that_all_have_kept_is_chosen(tmp_path: Path) -> None:
+def test_the_latest_common_batch_is_chosen(tmp_path: Path) -> None:
     learner = Learner(parse_config(TINY), tmp_path)
     for _ in range(3):
         target = learner.batches + 1
