@@ -140,3 +140,24 @@ def expand_legal(legal: Tensor) -> Tensor:
     """Legal actions ``int64[B, 3]`` as booleans ``[B, 107]``."""
     others = ((legal[:, 2:3] >> _CARDS[:3].to(legal.device)) & 1).bool()
     return torch.cat([expand_cards(legal[:, 0]), expand_cards(legal[:, 1]), others], 1)
+
+
+@kernel
+def list_legal(legal, actions):
+    """The legal actions ``int64[B, K]`` of masks ``int64[B, 3]``: first the chosen ``actions`` (``[B]``), then the others, then -1s."""
+    most = 1
+    for i in range(legal.shape[0]):
+        most = max(most, popcount(legal[i, 0]) + popcount(legal[i, 1]) + popcount(legal[i, 2]))
+    found = np.full((legal.shape[0], most), np.int64(-1))
+    for i in range(legal.shape[0]):
+        found[i, 0] = actions[i]
+        at = 1
+        for deck in range(3):
+            left = legal[i, deck]
+            while left:
+                action = deck * 52 + popcount((left & -left) - 1)
+                left &= left - 1
+                if action != actions[i]:
+                    found[i, at] = action
+                    at += 1
+    return found

@@ -58,11 +58,9 @@ class Trunk(nn.Module):
         """The layers, typed."""
         return [layer for layer in self.layers if isinstance(layer, nn.Linear)]
 
-    @torch.no_grad()
-    def fold(self) -> None:
-        """Multiplies the inputs' scale into the first layer of a copy that is not trained."""
-        self.linear_layers()[0].weight *= self.scale
-        self.folded = True
+    def scaled(self) -> list[tuple[Tensor, Tensor]]:
+        """The weights that multiply inputs, each with the inputs' scale."""
+        return [(self.linear_layers()[0].weight, self.scale)]
 
     def forward(self, inputs: Tensor) -> Tensor:
         """The last layer's outputs ``[B, widths[-1]]``."""
@@ -199,6 +197,23 @@ def load_wider(network: Network, other: Network) -> None:
     network.load_state_dict(weights | {name: torch.cat([before, context, last], 1)})
 
 
+def folded_copy(network: Network, dtype: torch.dtype) -> Network:
+    """A copy that computes in ``dtype`` and has the inputs' scale in the weights of its first layer."""
+    made = copy.deepcopy(network).to(dtype)
+    made.trunk.folded = True
+    copy_folded(network, made)
+    return made
+
+
+@torch.no_grad()
+def copy_folded(network: Network, made: Network) -> None:
+    """Copies a network's present weights to its ``folded_copy``."""
+    for ours, theirs in zip(made.parameters(), network.parameters(), strict=True):
+        ours.copy_(theirs)
+    for (ours, _), (theirs, scale) in zip(made.trunk.scaled(), network.trunk.scaled(), strict=True):
+        ours.copy_(theirs * scale)
+
+
 def has_bfloat16_units() -> bool:
     """Whether the processor multiplies bfloat16 matrices in hardware (AMX or AVX512-BF16)."""
     names = ("_is_amx_tile_supported", "_is_avx512_bf16_supported")
@@ -211,9 +226,7 @@ class _Frozen:
     def __init__(self, network: Actor | Critic, bfloat16: bool) -> None:
         self.dtype = torch.bfloat16 if bfloat16 else torch.float32
         self.context, self.heuristic_features = network.context, network.heuristic_features
-        self.network = copy.deepcopy(network).requires_grad_(False)
-        self.network.trunk.fold()
-        self.network.to(self.dtype)
+        self.network = folded_copy(network, self.dtype).requires_grad_(False)
 
     @torch.no_grad()
     def outputs(self, inputs: Inputs, head: str) -> Tensor:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -20,32 +20,10 @@ NUM_SUITS, NUM_RANKS = 4, 13
 _CARDS = NUM_SUITS * NUM_RANKS
 
 
-class _Sum(torch.autograd.Function):
-    """The sum over the suits: adding slices is several times as fast as torch's own sum in bfloat16."""
-
-    @staticmethod
-    def forward(ctx: Any, suits: Tensor) -> Tensor:
-        """``[B, 4, S]`` to ``[B, S]``."""
-        return suits[:, 0] + suits[:, 1] + suits[:, 2] + suits[:, 3]
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> Tensor:
-        """The same gradient for every suit."""
-        return gradients[0][:, None].expand(-1, NUM_SUITS, -1)
-
-
-class _Repeat(torch.autograd.Function):
-    """The same numbers for every suit, with the sum of their gradients as fast as in ``_Sum``."""
-
-    @staticmethod
-    def forward(ctx: Any, numbers: Tensor) -> Tensor:
-        """``[B, S]`` to ``[B, 4, S]``."""
-        return numbers[:, None].expand(-1, NUM_SUITS, -1)
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> Tensor:
-        """Their sum over the suits."""
-        return _Sum.apply(gradients[0])
+def sum_suits(suits: Tensor) -> Tensor:
+    """Numbers of each suit ``[B, 4, S]``, summed over the suits; adding slices is several times as fast as torch's sum in bfloat16."""
+    one, two, three, four = suits.unbind(1)
+    return one + two + three + four
 
 
 class BySuit(NamedTuple):
@@ -57,7 +35,7 @@ class BySuit(NamedTuple):
 
 def by_suit(suits: Tensor, shared: Tensor) -> BySuit:
     """Numbers of each suit ``[B, 4, S]`` and of none ``[B, K]``, with the sums that layers read."""
-    return BySuit(suits, torch.cat([_Sum.apply(suits), shared], 1))
+    return BySuit(suits, torch.cat([sum_suits(suits), shared], 1))
 
 
 class SuitLayer(nn.Module):
@@ -87,7 +65,7 @@ class SuitLayer(nn.Module):
         """Numbers of each suit ``[B, 4, outputs[0]]`` and of none ``[B, outputs[1]]``; ``scale`` (``[S + K]``) multiplies the inputs."""
         weight = self.pooled.weight if scale is None else self.pooled.weight * scale
         common, shared = functional.linear(x.pooled, weight, self.pooled.bias).split(list(self.outputs), 1)
-        suits = _Repeat.apply(common)
+        suits = torch.stack([common] * NUM_SUITS, 1)
         if self.own is not None:
             weight = self.own.weight if scale is None else self.own.weight * scale[: self.inputs[0]]
             suits = functional.linear(x.suits, weight) + suits
@@ -174,14 +152,11 @@ class SuitTrunk(nn.Module):
         """The scale of the inputs ``[S + K]``: of a suit's numbers and of those that belong to none."""
         return torch.cat([self.scale[self.suits[0]], self.scale[self.shared]])
 
-    @torch.no_grad()
-    def fold(self) -> None:
-        """Multiplies the inputs' scale into the first layer of a copy that is not trained."""
+    def scaled(self) -> list[tuple[Tensor, Tensor]]:
+        """The weights that multiply inputs, each with the inputs' scale."""
         first, scale = self.suit_layers()[0], self.scales()
         assert first.own is not None
-        first.own.weight *= scale[: first.inputs[0]]
-        first.pooled.weight *= scale
-        self.folded = True
+        return [(first.own.weight, scale[: first.inputs[0]]), (first.pooled.weight, scale)]
 
     def forward(self, inputs: Tensor | BySuit) -> BySuit:
         """The last layer's outputs, of rows of inputs or of inputs that are by suit already."""

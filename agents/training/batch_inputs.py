@@ -8,7 +8,7 @@ from torch import Tensor
 
 from agents.network.inputs import expand_cards
 from agents.network.nets import NUM_CONDITIONS, NUM_FUTURE, Inputs
-from agents.network.suits import NUM_RANKS, NUM_SUITS, by_suit
+from agents.network.suits import NUM_RANKS, NUM_SUITS, BySuit, sum_suits
 from agents.training.selfplay import Batch
 from ginenv.engine.jit import kernel
 from ginenv.view.encoding import PLANES
@@ -93,7 +93,11 @@ class BatchInputs:
         )
         fill_suits(self.batch, rows, committed, arrays[0].numpy(), arrays[1].numpy())
         cards, others = (array.to(self.device).to(self.dtype) for array in arrays)
-        actor, critic = (by_suit(cards[:, :, :suits], others[:, :none]) for suits, none in (self.actor, self.critic))
+        total = sum_suits(cards)
+        actor, critic = (
+            BySuit(cards[:, :, :suits], torch.cat([total[:, :suits], others[:, :none]], 1))
+            for suits, none in (self.actor, self.critic)
+        )
         return actor, critic
 
     def _read_flat(self, rows: np.ndarray, committed: bool) -> tuple[Tensor, Tensor]:

@@ -20,8 +20,8 @@ import torch
 from torch import Tensor, nn
 
 from agents.config import TrainConfig
-from agents.network.inputs import NUM_HEURISTIC_FEATURES
-from agents.network.nets import Actor, Critic, FrozenActor, FrozenCritic, has_bfloat16_units, load_wider
+from agents.network.inputs import NUM_HEURISTIC_FEATURES, list_legal
+from agents.network.nets import Actor, Critic, FrozenActor, FrozenCritic, copy_folded, folded_copy, has_bfloat16_units, load_wider
 from agents.training.batch_inputs import BatchInputs
 from agents.training.distributed import Workers
 from agents.training.opponents import OpponentContext, Opponents
@@ -40,7 +40,7 @@ _COPY_EVERY = 20
 # Attributes that ``state_dict`` holds, each under its own name.
 _NETWORKS = ("actor", "critic", "ema", "start")
 _COUNTERS = ("decisions", "batches", "seconds", "lr_factor", "updates")
-_LOSS_FIELDS = ("hidden", "legal", "action", "logp", "advantage", "returns", "next_action", "waiting")
+_LOSS_FIELDS = ("hidden", "logp", "advantage", "returns", "next_action", "waiting")
 Given = TypeVar("Given")
 Found = TypeVar("Found")
 
@@ -126,6 +126,8 @@ class Learner:
         # Players that do not learn are on the CPU.
         self.opponents.bfloat16 = bfloat16 and (self.device.type == "cpu" or has_bfloat16_units())
         self.inputs = BatchInputs(self.batch, self.config.network.share_suits, self.device, bfloat16)
+        # What gradients are computed with: the learning networks, cast once for each gradient step.
+        self.copies = folded_copy(self.actor, self.inputs.dtype), folded_copy(self.critic, self.inputs.dtype)
         self._freeze()
 
     def _freeze(self) -> None:
@@ -154,14 +156,15 @@ class Learner:
             size = max(1, min(CPU_CHUNK, -(-len(rows) // self.threads)))
         return [rows[start : start + size] for start in range(0, len(rows), size)]
 
-    def autocast(self) -> torch.autocast:
-        """Products in bfloat16, if the run uses it."""
-        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.bfloat16, cache_enabled=False)
-
     def fields(self, rows: np.ndarray) -> dict[str, Tensor]:
         """The fields of a batch's rows that the losses need."""
         steps = self.inputs.batch.steps
         return {name: torch.from_numpy(steps[name][rows]).to(self.device) for name in _LOSS_FIELDS}
+
+    def legal_actions(self, rows: np.ndarray) -> Tensor:
+        """The legal actions ``int64[B, K]`` of a batch's rows: first the chosen one, then the others, then -1s."""
+        steps = self.inputs.batch.steps
+        return torch.from_numpy(list_legal(steps["legal"][rows], steps["action"][rows])).to(self.device)
 
     def observations(self, rows: np.ndarray) -> Tensor:
         """The observations of a batch's rows."""
@@ -177,6 +180,11 @@ class Learner:
             lambda part: self.frozen_critic(self.inputs.read(part, committed)[1]), self.chunks(rows)
         )
         return torch.cat(found).cpu().numpy()
+
+    def refresh_copies(self) -> None:
+        """Brings ``copies`` up to date."""
+        copy_folded(self.actor, self.copies[0])
+        copy_folded(self.critic, self.copies[1])
 
     def parameters(self) -> list[nn.Parameter]:
         """The parameters of both networks that learn."""

@@ -22,7 +22,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from agents.network.inputs import expand_cards, expand_legal
+from agents.network.inputs import expand_cards
 from agents.network.nets import ILLEGAL
 from agents.training.learner import Learner
 from agents.training.selfplay import generalised_advantages, write_next_actions
@@ -212,19 +212,22 @@ def set_gradients(learner: Learner, rows: np.ndarray, coefficients: Coefficients
     Threads take chunks of the rows, and the chunks' gradients are added in a fixed order: a result depends on the number of threads,
     never on their timing.
     """
-    parameters = learner.parameters()
+    learner.refresh_copies()
+    parameters = [parameter for network in learner.copies for parameter in network.parameters()]
 
     def of_chunk(part: np.ndarray) -> tuple[list[Tensor], dict[str, Tensor]]:
         total, figures = loss(learner, part, coefficients)
         share = len(part) / len(rows)
-        return list(torch.autograd.grad(total * share, parameters)), {k: v.detach() * share for k, v in figures.items()}
+        return [part.float() for part in torch.autograd.grad(total * share, parameters)], {k: v.detach() * share for k, v in figures.items()}
 
     (gradients, figures), *others = learner.in_threads(of_chunk, learner.chunks(rows))
     for more, more_figures in others:
         gradients = [one + other for one, other in zip(gradients, more, strict=True)]
         figures = {name: value + more_figures[name] for name, value in figures.items()}
-    for parameter, gradient in zip(parameters, gradients, strict=True):
+    for parameter, gradient in zip(learner.parameters(), gradients, strict=True):
         parameter.grad = gradient
+    for weight, scale in learner.actor.trunk.scaled() + learner.critic.trunk.scaled():
+        weight.grad *= scale
     # One wait for the device, not one for each figure.
     return dict(zip(figures, torch.stack(list(figures.values())).tolist(), strict=True))
 
@@ -234,12 +237,15 @@ def loss(learner: Learner, rows: np.ndarray, coefficients: Coefficients) -> tupl
     config, predicted = learner.config, max(1, len(rows) // PREDICTION_ROWS)
     steps = learner.fields(rows)
     actor_inputs, critic_inputs = learner.inputs.read(rows)
-    with learner.autocast():
-        logits, cards, following = (x.float() for x in learner.actor(actor_inputs, predicted))
-        values = learner.critic(critic_inputs).float()
-    legal = expand_legal(steps["legal"])
+    actor, critic = learner.copies
+    logits, cards, following = (x.float() for x in actor(actor_inputs, predicted))
+    values = critic(critic_inputs).float()
+    # Of 107 actions some ten are legal; the chosen one comes first.
+    actions = learner.legal_actions(rows)
+    legal, columns = actions >= 0, actions.clamp(min=0)
+    logits = logits.gather(1, columns)
     logps = log_probabilities(logits, legal)
-    logp = logps.gather(1, steps["action"][:, None]).squeeze(1)
+    logp = logps[:, 0]
     log_ratio = logp - steps["logp"]
     ratio = log_ratio.exp()
     if coefficients.imitating:
@@ -256,13 +262,13 @@ def loss(learner: Learner, rows: np.ndarray, coefficients: Coefficients) -> tupl
     total = (
         policy_loss
         + value_loss
-        + coefficients.knock * knock_loss(logits, legal, steps["waiting"])
+        + coefficients.knock * knock_loss(logits, actions, steps["waiting"])
         - coefficients.entropy * entropy
         + config.belief_coef * belief_loss
         + config.next_action_coef * next_action_loss
     )
     if learner.frozen_start is not None:
-        start = log_probabilities(learner.frozen_start(actor_inputs), legal)
+        start = log_probabilities(learner.frozen_start(actor_inputs).gather(1, columns), legal)
         total = total + config.kl_to_start_coef * (logps.exp() * (logps - start)).sum(1).mean()
     return total, {
         "policy_loss": policy_loss,
@@ -276,7 +282,7 @@ def loss(learner: Learner, rows: np.ndarray, coefficients: Coefficients) -> tupl
 
 
 def log_probabilities(logits: Tensor, legal: Tensor) -> Tensor:
-    """Log-probabilities ``[B, 107]`` of a policy; those of illegal actions are below -40."""
+    """Log-probabilities of a policy from logits ``[B, K]`` of K actions; those of illegal ones are below -40."""
     return functional.log_softmax(torch.where(legal, logits, ILLEGAL), 1)
 
 
@@ -285,16 +291,18 @@ def relative_entropy(logps: Tensor, legal: Tensor) -> Tensor:
     return -(logps.exp() * logps).sum(1) / legal.sum(1).float().log()
 
 
-def knock_loss(logits: Tensor, legal: Tensor, waiting: Tensor) -> Tensor:
+def knock_loss(logits: Tensor, actions: Tensor, waiting: Tensor) -> Tensor:
     """Pushes the choice between knocking and playing on for gin towards the better one, with a force that does not fade.
 
     The gradient of a softmax that always knocks vanishes, and every self-play run ends there. So the difference between the two choices,
     ``waiting`` (``[B]``, NaN where there is no choice), acts within bounds on the log-odds themselves (as in neural replicator dynamics,
-    Hennes et al. 2020). ``logits`` and ``legal`` are ``[B, 107]``.
+    Hennes et al. 2020). ``logits`` are those of the legal ``actions`` ``[B, K]``.
     """
     rows = torch.isfinite(waiting).nonzero().squeeze(1)
-    allowed = torch.where(legal[rows], logits[rows], ILLEGAL)
-    odds = allowed[:, KNOCK:STOCK].logsumexp(1) - allowed[:, :KNOCK].logsumexp(1)
+    actions, logits = actions[rows], logits[rows]
+    knocks = (actions >= KNOCK) & (actions < STOCK)
+    others = (actions >= 0) & (actions < KNOCK)
+    odds = torch.where(knocks, logits, ILLEGAL).logsumexp(1) - torch.where(others, logits, ILLEGAL).logsumexp(1)
     cost = waiting[rows]
     free = torch.where(cost > 0, odds < MAX_KNOCK_ODDS, odds > -MAX_KNOCK_ODDS)
     return -(cost * odds * free).sum() / len(waiting)
