@@ -41,7 +41,7 @@ class Trunk(nn.Module):
 
     Args:
         widths: of the layers.
-        scale: ``[inputs]``, of the inputs; it is folded into the first layer.
+        scale: ``[inputs]``, of the inputs; it multiplies the first layer's weights.
     """
 
     def __init__(self, widths: Sequence[int], scale: Tensor) -> None:
@@ -174,6 +174,7 @@ class Critic(_Reader):
 
 
 Network = TypeVar("Network", Actor, Critic)
+Either = TypeVar("Either", bound=_Reader)
 
 
 def load_wider(network: Network, other: Network) -> None:
@@ -197,7 +198,7 @@ def load_wider(network: Network, other: Network) -> None:
     network.load_state_dict(weights | {name: torch.cat([before, context, last], 1)})
 
 
-def folded_copy(network: Network, dtype: torch.dtype) -> Network:
+def folded_copy(network: Either, dtype: torch.dtype) -> Either:
     """A copy that computes in ``dtype`` and has the inputs' scale in the weights of its first layer."""
     made = copy.deepcopy(network).to(dtype)
     made.trunk.folded = True
@@ -206,7 +207,7 @@ def folded_copy(network: Network, dtype: torch.dtype) -> Network:
 
 
 @torch.no_grad()
-def copy_folded(network: Network, made: Network) -> None:
+def copy_folded(network: Either, made: Either) -> None:
     """Copies a network's present weights to its ``folded_copy``."""
     for ours, theirs in zip(made.parameters(), network.parameters(), strict=True):
         ours.copy_(theirs)

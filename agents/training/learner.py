@@ -21,7 +21,16 @@ from torch import Tensor, nn
 
 from agents.config import TrainConfig
 from agents.network.inputs import NUM_HEURISTIC_FEATURES, list_legal
-from agents.network.nets import Actor, Critic, FrozenActor, FrozenCritic, copy_folded, folded_copy, has_bfloat16_units, load_wider
+from agents.network.nets import (
+    Actor,
+    Critic,
+    FrozenActor,
+    FrozenCritic,
+    copy_folded,
+    folded_copy,
+    has_bfloat16_units,
+    load_wider,
+)
 from agents.training.batch_inputs import BatchInputs
 from agents.training.distributed import Workers
 from agents.training.opponents import OpponentContext, Opponents
@@ -185,6 +194,14 @@ class Learner:
         """Brings ``copies`` up to date."""
         copy_folded(self.actor, self.copies[0])
         copy_folded(self.critic, self.copies[1])
+
+    def set_gradients(self, gradients: list[Tensor]) -> None:
+        """Sets the networks' gradients, given those of ``copies`` in float32."""
+        for parameter, gradient in zip(self.parameters(), gradients, strict=True):
+            parameter.grad = gradient
+        for weight, scale in self.actor.trunk.scaled() + self.critic.trunk.scaled():
+            assert weight.grad is not None
+            weight.grad *= scale
 
     def parameters(self) -> list[nn.Parameter]:
         """The parameters of both networks that learn."""

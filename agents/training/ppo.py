@@ -218,16 +218,14 @@ def set_gradients(learner: Learner, rows: np.ndarray, coefficients: Coefficients
     def of_chunk(part: np.ndarray) -> tuple[list[Tensor], dict[str, Tensor]]:
         total, figures = loss(learner, part, coefficients)
         share = len(part) / len(rows)
-        return [part.float() for part in torch.autograd.grad(total * share, parameters)], {k: v.detach() * share for k, v in figures.items()}
+        gradients = [gradient.float() for gradient in torch.autograd.grad(total * share, parameters)]
+        return gradients, {name: value.detach() * share for name, value in figures.items()}
 
     (gradients, figures), *others = learner.in_threads(of_chunk, learner.chunks(rows))
     for more, more_figures in others:
         gradients = [one + other for one, other in zip(gradients, more, strict=True)]
         figures = {name: value + more_figures[name] for name, value in figures.items()}
-    for parameter, gradient in zip(learner.parameters(), gradients, strict=True):
-        parameter.grad = gradient
-    for weight, scale in learner.actor.trunk.scaled() + learner.critic.trunk.scaled():
-        weight.grad *= scale
+    learner.set_gradients(gradients)
     # One wait for the device, not one for each figure.
     return dict(zip(figures, torch.stack(list(figures.values())).tolist(), strict=True))
 
