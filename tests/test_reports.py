@@ -32,10 +32,10 @@ def points(*shares: float) -> list[dict]:
 
 @pytest.fixture
 def runs(tmp_path: Path) -> list[Path]:
-    for name, shares in (("ppo", (0.1, 0.4, 0.6)), ("dmc", (0.1, 0.2))):
+    for name, shares in (("ppo", (0.1, 0.4, 0.6)), ("other", (0.1, 0.2))):
         (tmp_path / name).mkdir()
         (tmp_path / name / "curve.json").write_text(json.dumps(points(*shares)))
-    return [tmp_path / "ppo", tmp_path / "dmc"]
+    return [tmp_path / "ppo", tmp_path / "other"]
 
 
 def test_curves_are_drawn_over_decisions_and_minutes(runs: list[Path], tmp_path: Path, capsys) -> None:
@@ -45,10 +45,10 @@ def test_curves_are_drawn_over_decisions_and_minutes(runs: list[Path], tmp_path:
     text = (tmp_path / "a.svg").read_text(encoding="utf-8")
     assert text == (tmp_path / "b.svg").read_text(encoding="utf-8")
     words = {"".join(element.itertext()).strip() for element in ElementTree.fromstring(text).iter(f"{SVG}text")}
-    assert {"ppo", "dmc", "against simple", "against a<b", "decisions", "minutes"} <= words
+    assert {"ppo", "other", "against simple", "against a<b", "decisions", "minutes"} <= words
     printed = capsys.readouterr().out
     assert "ppo: half of the games against simple: after 1 minutes, 2.0 M decisions" in printed
-    assert "dmc: half of the games against simple: not yet" in printed
+    assert "other: half of the games against simple: not yet" in printed
 
 
 def test_a_curve_ends_where_its_run_does(runs: list[Path]) -> None:
@@ -56,7 +56,7 @@ def test_a_curve_ends_where_its_run_does(runs: list[Path]) -> None:
     for panel, unit in zip(axes, (1_000_000, 0.5), strict=True):
         lines = {line.get_label(): line.get_xydata() for line in panel.get_lines()}
         np.testing.assert_allclose(lines["ppo – simple"], [(0, 0.1), (unit, 0.4), (2 * unit, 0.6)])
-        np.testing.assert_allclose(lines["dmc – a<b"], [(0, 0.1), (unit, 0.1)])
+        np.testing.assert_allclose(lines["other – a<b"], [(0, 0.1), (unit, 0.1)])
 
 
 def test_a_curve_is_read_from_a_run_and_from_a_checkpoint(runs: list[Path], tmp_path: Path) -> None:
