@@ -213,7 +213,7 @@ class Nameless:
 @pytest.mark.parametrize(
     ("opponent", "facts"),
     [
-        (CountingPlayer, ["Asked"]),
+        (CountingPlayer, ["CountingPlayer"]),
         (Nameless(), ["Nameless", "name", "reset", "act", "observe_hands"]),
         (None, [None]),
         (5, [5]),

@@ -220,7 +220,7 @@ def test_an_interrupted_tournament_shows_its_blocks_and_goes_on(
     assert "1 block" in capsys.readouterr().out
     assert output_of(*words) == ""
     assert output_of("tournament", tmp_path / "t.yaml", f"out={tmp_path / 'complete'}") == ""
-    resumed, complete = (json.loads((tmp_path / name / "results.json").read_text()) for name in ("out", "whole"))
+    resumed, complete = (json.loads((tmp_path / name / "results.json").read_text()) for name in ("out", "complete"))
     assert resumed["blocks_missing"] == 0 and resumed["ratings"] == complete["ratings"]
 
 

@@ -84,7 +84,7 @@ def test_a_file_that_is_no_level_is_refused_in_one_sentence(tmp_path: Path, cont
     [
         ({"format": 9}, "format"), ({"weights_sha256": "0"}, "weights"), ({"settings": {"title": "x", "plans": [0, -1]}}, "'plans'"),
         ({"settings": {"title": "x", "remembered_discards": 99}}, "remembered_discards"), ({"settings": {"title": "x",
-        "noticed_action": 3}}, "'memory'"), ({"secret": 1}, "'secret'"),
+        "noticed_actions": 3}}, "noticed_actions"), ({"secret": 1}, "'secret'"),
     ],
 )  # fmt: skip
 def test_an_import_is_checked_and_leaves_nothing_behind(directory, tmp_path, change, fact):

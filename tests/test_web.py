@@ -208,7 +208,7 @@ def test_an_unfinished_game_goes_on_after_a_crash(guest, tmp_path):
     history, cards = ann.browser.live.hand.history, re.findall(r"card-\w\w", ann.get("/table"))
     ann.sessions.free("Ann")  # as a process that dies gives its lock back; nothing is written here
     again = guest()
-    assert re.findall(r"card-\w\w", again.get("/table")) == cards and again.seat.live.hand.history == history
+    assert re.findall(r"card-\w\w", again.get("/table")) == cards and again.browser.live.hand.history == history
 
 
 def test_a_new_game_is_warned_of_while_another_is_unfinished(guest):

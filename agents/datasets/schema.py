@@ -32,7 +32,7 @@ COLUMNS = {
     "ply": Column(pa.int16(), "decisions in the hand before this one"),
     "position": Column(
         pa.string(),
-        "everything before the decision, deck and seeds included, as ginenv.hands.text reads it",
+        "everything before the decision, deck and seeds included, in the form `gin1`",
         hidden=True,
     ),
     "seat": Column(pa.int8(), "seat to move, 0 or 1"),

@@ -167,8 +167,14 @@ class TrainingRun:
             for stop in (signal.SIGINT, signal.SIGTERM):
                 # A shell starts background jobs with interrupts ignored.
                 signal.signal(stop, self._ask_to_stop)
-        if self.is_finished:
-            return self._end()
+        try:
+            return self._end() if self.is_finished else self._train()
+        finally:
+            # An error must not keep the directory locked for as long as its traceback lives.
+            self.lock.release()
+            self.learner.workers.close()
+
+    def _train(self) -> bool:
         train(self.learner, self._after_batch)
         self.learner.save()
         is_complete = not self.stopping
@@ -186,8 +192,6 @@ class TrainingRun:
                 for name in ("last",) if (self.out / "best").exists() else ("last", "best"):
                     self._export(name, about)
             self.writer.close()
-            self.lock.release()
-        self.learner.workers.close()
         return is_complete
 
     def _end(self) -> bool:
@@ -198,8 +202,6 @@ class TrainingRun:
                 markup=False,
                 soft_wrap=True,
             )
-            self.lock.release()
-        self.learner.workers.close()
         return True
 
     def _remove_earlier(self) -> None:

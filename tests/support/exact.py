@@ -42,7 +42,7 @@ def _deal_all(states, starter):
 
 # What a seat knows and what it may do: the rest of a view follows from these, or is no part of a single hand (scores, the seat's
 # number, luck).
-_VIEW_FIELDS = "hand known thrown refused legal started phase upcard taken drawn declined stock".split()
+_VIEW_FIELDS = "hand known_cards thrown refused legal started phase upcard taken drawn declined stock".split()
 
 
 def _information_sets(views: np.ndarray) -> np.ndarray:
