@@ -44,7 +44,7 @@ COLUMNS = {
     "legal_cards": Column(pa.int64(), "legal actions 0 to 51, as bits"),
     "legal_knocks": Column(pa.int64(), "legal actions 52 to 103, as bits"),
     "legal_others": Column(pa.int8(), "legal actions 104 to 106, as bits"),
-    "action": Column(pa.int8(), "the action played, 0 to 106 (ginenv.engine.actions)"),
+    "action": Column(pa.int8(), "the action played, 0 to 106 (`ginenv.action_name` says what it is)"),
     "end": Column(_NAME, "how the hand ended; not over in a record that breaks off", hidden=True),
     "points": Column(pa.int16(), "what the hand brought the seat to move; negative: the other seat", hidden=True),
     "won": Column(pa.int8(), "1, 0 or -1: the game won, undecided or lost; null for single hands", hidden=True),

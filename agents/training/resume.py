@@ -163,6 +163,6 @@ def _check_parent(out: Path, about: dict[str, Any], parent: dict[str, str | None
     # Checkpoints of earlier versions have the parent's path alone.
     key = "parent_sha256" if "parent_sha256" in about else "parent"
     if about.get(key) != parent[key]:
-        there, here = (str(one or "nothing")[:300] for one in (about.get("parent"), parent["parent"]))
+        there, here = (str(one or "scratch")[:300] for one in (about.get("parent"), parent["parent"]))
         other = f"{there}, and here it is {here}" if there != here else f"what {there} was then"
         raise GinError(f"{out} holds a run that began from {other}; choose another --out, or --fresh")

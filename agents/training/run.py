@@ -9,6 +9,7 @@ import signal
 import sys
 import threading
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -127,34 +128,38 @@ class TrainingRun:
                 self.lock.acquire()
             except Timeout:
                 raise GinError(f"another process trains in {out}; wait for its end, or choose another --out") from None
-            if not resume:
+        with ExitStack() as undo:
+            # An error must not keep the directory locked for as long as its traceback lives.
+            undo.callback(self.lock.release)
+            if self.main and not resume:
                 self._remove_earlier()
-        is_there = resume and bool(list(out.glob("resume*.pt")))
-        saved = read_saved_run(out, config, self.parent, command) if is_there else SavedRun()
-        self.earlier = saved.commands
-        resumed = resume and self.learner.resume()
-        self._check_decisions()
-        # A run that was killed before it was measured has not come to its end.
-        self.is_finished = self.learner.decisions >= config.decisions and saved.measured == self.learner.decisions
-        self.curve: list[dict[str, Any]] = []
-        if self.main and not self.is_finished:
-            with writing(out):
-                write_json(out / CONFIG, config.model_dump(mode="json"))
-            if resumed and (out / "curve.json").exists():
-                try:
-                    self.curve = read_json(out / "curve.json")
-                except (OSError, ValueError) as error:
-                    raise GinError(
-                        f"{out / 'curve.json'} cannot be read ({reason_of(error)}); without it the curve begins again"
-                    ) from None
-                self.console.print(f"resumed at {self.learner.decisions:,} decisions")
-            # What was written after the state that is continued happens again.
-            self.writer = SummaryWriter(str(out / "tensorboard"), purge_step=self.learner.decisions + 1)
-        self.stopping = False
-        self.began = time.time()
-        self.first_decisions, self.first_batches = self.learner.decisions, self.learner.batches
-        self.last_print = self.last_save = time.time()
-        self.last_evaluation = time.time() if self.curve else 0.0
+            is_there = resume and bool(list(out.glob("resume*.pt")))
+            saved = read_saved_run(out, config, self.parent, command) if is_there else SavedRun()
+            self.earlier = saved.commands
+            resumed = resume and self.learner.resume()
+            self._check_decisions()
+            # A run that was killed before it was measured has not come to its end.
+            self.is_finished = self.learner.decisions >= config.decisions and saved.measured == self.learner.decisions
+            self.curve: list[dict[str, Any]] = []
+            if self.main and not self.is_finished:
+                with writing(out):
+                    write_json(out / CONFIG, config.model_dump(mode="json"))
+                if resumed and (out / "curve.json").exists():
+                    try:
+                        self.curve = read_json(out / "curve.json")
+                    except (OSError, ValueError) as error:
+                        raise GinError(
+                            f"{out / 'curve.json'} cannot be read ({reason_of(error)}); without it the curve begins again"
+                        ) from None
+                    self.console.print(f"resumed at {self.learner.decisions:,} decisions")
+                # What was written after the state that is continued happens again.
+                self.writer = SummaryWriter(str(out / "tensorboard"), purge_step=self.learner.decisions + 1)
+            self.stopping = False
+            self.began = time.time()
+            self.first_decisions, self.first_batches = self.learner.decisions, self.learner.batches
+            self.last_print = self.last_save = time.time()
+            self.last_evaluation = time.time() if self.curve else 0.0
+            undo.pop_all()
 
     def train(self) -> bool:
         """Trains to the end, or until Ctrl-C or a termination signal, then saves the state and exports the average.
@@ -170,7 +175,6 @@ class TrainingRun:
         try:
             return self._end() if self.is_finished else self._train()
         finally:
-            # An error must not keep the directory locked for as long as its traceback lives.
             self.lock.release()
             self.learner.workers.close()
 
