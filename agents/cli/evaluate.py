@@ -84,9 +84,9 @@ class MatchConfig(Config):
             raise GinError(
                 f"{len(self.players)} players were named; name two, or one (it meets those after --against, or else {', '.join(PANEL)})"
             )
-        if self.against == ("all",):
-            return [name for name in ALL if name != self.players[0]]
-        return list(self.players[1:] or self.against or PANEL)
+        if self.against == ("all",) or (len(self.players) == 1 and not self.against):
+            return [name for name in (ALL if self.against else PANEL) if name != self.players[0]]
+        return list(self.players[1:] or self.against)
 
     @property
     def settings(self) -> MatchSettings:

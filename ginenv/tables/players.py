@@ -343,7 +343,9 @@ def make_player(spec: str | Path | Player, seed: int = 0, **defaults: Any) -> Pl
 def _checked_player(player: Any) -> Player:
     """The object, if it is a ``Player``."""
     if not callable(getattr(player, "act", None)):
-        raise GinError(f"expected a player's name, a Player, or {_OTHER_NAMES}, got {player!r}")
+        raise GinError(
+            f"expected a player's name, a Player, or {_OTHER_NAMES}, got {player!r}, which has no method act"
+        )
     if isinstance(player, type):
         name = player.__name__
         raise GinError(f"expected a Player, got the class {name}; give an object of it, such as {name}()")
