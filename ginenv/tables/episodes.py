@@ -120,8 +120,8 @@ class Episodes(Tables):
         self.is_game = is_game
         self.is_seeded = False
         self._has_begun = False
-        # Whether it is the learner's turn at every table; False while opponents are asked.
-        self._is_usable = True
+        # Whether it is the learner's turn at every table; False before the first reset and while opponents are asked.
+        self._is_usable = False
         self._name_fields()
         if opponents is not None:
             self.set_opponents(opponents)
@@ -130,7 +130,8 @@ class Episodes(Tables):
         """Names what a copy must recreate: views of the episodes' fields (actions are the learner's next ones), and addresses."""
         each = self.episodes
         self.actions, self.paid, self.done, self.over = each["action"], each["paid"], each["done"], each["over"]
-        self.seats, self.illegal, self.closed = each["seat"], each["illegal"], each["closed"]
+        self.seats, self.illegal = each["seat"], each["illegal"]
+        self.closed, self.skipped = each["closed"], each["skipped_hands"]
         self._finals_at, self._scratch_at = self.finals.ctypes.data, self._scratch.ctypes.data
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -294,8 +295,8 @@ class Episodes(Tables):
 
     def check_usable(self) -> None:
         """Raises ``ResetNeeded`` before the first reset, and after a step or reset that an error or interrupt cut short."""
-        self.check_begun()
         if not self._is_usable:
+            self.check_begun()
             raise ResetNeeded("the last step or reset was broken off while opponents were asked; call reset first")
 
     def take(self, actions: np.ndarray | int) -> None:

@@ -52,6 +52,10 @@ _GAME: dict[str, tuple[Any, ...]] = {
 _SKIPPED = ("skipped_hands", "skipped_wins", "skipped_points")
 _IN_GAME = (*_SKIPPED, "score", "skipped_games", "skipped_game_wins", "skipped_totals")
 
+# Values of most steps: the seats, of which 0 also is a count, and two counts of nothing.
+_SEATS = np.int64(0), np.int64(1)
+_NONE = np.zeros(2, np.int64)
+
 # The fields that are kept for every table; the rest of INFO is kept only where something ended.
 _BRIEF = np.dtype(
     [
@@ -114,13 +118,18 @@ def info_of(tables: Episodes, mask: np.ndarray) -> dict[str, Any]:
     """The ``info`` of the first table."""
     info: dict[str, Any] = {
         "action_mask": mask,
-        "seat": tables.seats[0].astype(np.int64),
+        "seat": _SEATS[tables.seats[0]],
         "illegal_action": np.array(tables.illegal[0] > 0),
     }
-    record = tables.episodes[0]
-    for name in _IN_GAME if tables.is_game else _SKIPPED:
-        info[name] = record[name].astype(np.int64)
+    if tables.is_game or tables.skipped[0]:
+        record = tables.episodes[0]
+        for name in _IN_GAME if tables.is_game else _SKIPPED:
+            info[name] = record[name].astype(np.int64)
+    else:
+        # Most steps, and reading these fields would take as long as the rest of them.
+        info["skipped_hands"], info["skipped_wins"], info["skipped_points"] = _SEATS[0], _NONE.copy(), _NONE.copy()
     if tables.closed[0]:
+        record = tables.episodes[0]
         info["outcome"] = {name: int(record[field][*index]) for name, (field, *index) in _OUTCOME.items()}
         if tables.is_game and _ended_games(tables.episodes)[0]:
             info["game"] = {name: int(record[field][*index]) for name, (field, *index) in _GAME.items()}
