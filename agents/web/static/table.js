@@ -78,7 +78,7 @@
 
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.altKey || event.metaKey || event.target.closest("input, select, textarea")) return;
-    if (event.key === "Escape" && dragged) {
+    if (event.key === "Escape" && lifted) {
       letGo();
       return;
     }
@@ -97,46 +97,46 @@
   });
 
   // Dragging: to the pile, to another place in the hand, or to the knocker's melds.
-  let dragged = null;
+  let lifted = null;
   let dragged = false;
 
   document.addEventListener("pointerdown", (event) => {
     const card = event.target.closest?.("#hand .card");
     dragged = false;
-    if (dragged) letGo();
-    if (card && event.button === 0 && event.isPrimary) dragged = { card, x: event.clientX, y: event.clientY, ghost: null };
+    if (lifted) letGo();
+    if (card && event.button === 0 && event.isPrimary) lifted = { card, x: event.clientX, y: event.clientY, ghost: null };
   });
 
   // Puts the card back, also if the button was released where no event is sent, or if the table has changed meanwhile.
   function letGo() {
-    dragged?.card.classList.remove("lifted");
-    dragged?.ghost?.remove();
-    dragged = null;
+    lifted?.card.classList.remove("lifted");
+    lifted?.ghost?.remove();
+    lifted = null;
   }
 
   document.addEventListener("pointermove", (event) => {
-    if (!dragged) return;
-    if (!event.buttons || !dragged.card.isConnected) {
+    if (!lifted) return;
+    if (!event.buttons || !lifted.card.isConnected) {
       letGo();
       return;
     }
-    const [dx, dy] = [event.clientX - dragged.x, event.clientY - dragged.y];
-    if (!dragged.ghost) {
+    const [dx, dy] = [event.clientX - lifted.x, event.clientY - lifted.y];
+    if (!lifted.ghost) {
       if (Math.hypot(dx, dy) < 8) return;
       dragged = true;
-      dragged.ghost = dragged.card.querySelector("svg").cloneNode(true);
-      const box = dragged.card.getBoundingClientRect();
-      Object.assign(dragged.ghost.style, { left: `${box.left}px`, top: `${box.top}px`, width: `${box.width}px` });
-      dragged.ghost.classList.add("ghost");
-      document.body.append(dragged.ghost);
-      dragged.card.classList.add("lifted");
+      lifted.ghost = lifted.card.querySelector("svg").cloneNode(true);
+      const box = lifted.card.getBoundingClientRect();
+      Object.assign(lifted.ghost.style, { left: `${box.left}px`, top: `${box.top}px`, width: `${box.width}px` });
+      lifted.ghost.classList.add("ghost");
+      document.body.append(lifted.ghost);
+      lifted.card.classList.add("lifted");
     }
-    dragged.ghost.style.transform = `translate(${dx}px, ${dy}px) rotate(3deg)`;
+    lifted.ghost.style.transform = `translate(${dx}px, ${dy}px) rotate(3deg)`;
   });
 
   function drop(event) {
-    if (!dragged) return;
-    const { card, ghost } = dragged;
+    if (!lifted) return;
+    const { card, ghost } = lifted;
     letGo();
     if (!ghost) return;
     // The click event that follows a drag does not count as a click.
@@ -194,7 +194,7 @@
   // The game may have gone on in another window.
   function lookAgain() {
     const shown = table();
-    if (shown && document.visibilityState === "visible" && !dragged) {
+    if (shown && document.visibilityState === "visible" && !lifted) {
       htmx.ajax("GET", `/table?at=${encodeURIComponent(shown.dataset.at)}`, { target: "#table", swap: "outerHTML" });
     }
   }
