@@ -16,6 +16,8 @@ import pytest
 os.environ["OMP_NUM_THREADS"] = "1"
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from agents.levels.level import Level
     from agents.play.game import Game
     from tests.support.disk import SmallDisk
@@ -40,6 +42,15 @@ def chrome() -> Iterator[Any]:
 
     with browser() as opened:
         yield opened
+
+
+@pytest.fixture(scope="session")
+def pool() -> Iterator[Executor]:
+    """Two processes that play."""
+    from agents.arena.executors import process_pool
+
+    with process_pool(2) as made:
+        yield made
 
 
 @pytest.fixture(scope="session")

@@ -20,6 +20,7 @@ from typing import Any
 import psutil
 import pytest
 
+import agents.arena.executors as executors
 import agents.arena.matches as matches
 import agents.arena.tournament as tournament
 import agents.cli.evaluate as evaluate
@@ -252,16 +253,16 @@ def test_an_interrupted_adaptation_goes_on_to_the_same_figures(
 def test_all_workers_are_started_before_any_job() -> None:
     """Those that a later job would start would hear the Ctrl-C that a terminal sends to every process of a program."""
     before = set(multiprocessing.active_children())
-    with matches.workers_pool(2):
+    with executors.process_pool(2):
         assert len(set(multiprocessing.active_children()) - before) == 2
 
 
 def test_workers_end_with_a_parent_that_is_killed() -> None:
     script = """if True:
         import multiprocessing, time
-        from agents.arena.matches import workers_pool
+        from agents.arena.executors import process_pool
         if __name__ == "__main__":
-            with workers_pool(2):
+            with process_pool(2):
                 print(*(child.pid for child in multiprocessing.active_children()), flush=True)
                 time.sleep(60)
     """
@@ -280,7 +281,7 @@ def test_what_ends_a_worker_within_the_compiler_is_not_printed() -> None:
     """The compiler calls back through ctypes, which prints and drops what is raised there."""
     script = """if True:
         import ctypes, os, signal, time
-        from agents.arena.matches import _start_worker
+        from agents.arena.executors import _start_worker
         _start_worker()
         ctypes.CFUNCTYPE(None)(lambda: (os.kill(os.getpid(), signal.SIGTERM), time.sleep(0.05)) and None)()
     """

@@ -1,3 +1,5 @@
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -127,7 +129,8 @@ def test_a_match_stops_when_the_question_is_answered():
     settings = MatchSettings(until=SequentialTest(margin=0.05))
     result = play_match("formula", "random", pairs=5000, settings=settings)
     assert result.pairs == 100 and result.verdict.startswith("formula is better than random")
-    same = play_match("formula", "random", pairs=5000, workers=2, settings=settings)
+    with ThreadPoolExecutor(2) as threads:
+        same = play_match("formula", "random", pairs=5000, executor=threads, settings=settings)
     assert (same.games == result.games).all()
     short = play_match("simple", "simple", pairs=50, settings=settings)
     assert short.pairs == 50 and short.verdict.startswith("not decided")

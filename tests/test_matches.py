@@ -1,5 +1,6 @@
 import json
 import shutil
+from concurrent.futures import Executor
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,10 +28,12 @@ from tests.support.players import CountingPlayer
 from tests.support.refusals import refuses
 
 
-def test_the_same_seed_gives_the_same_result_at_any_batch_size_and_number_of_processes():
+def test_the_same_seed_gives_the_same_result_at_any_batch_size_and_in_any_executor(pool):
     complete = play_match("simple", "random", pairs=60, seed=3)
     small = play_match("simple", "random", pairs=60, seed=3, settings=MatchSettings(batch=7))
-    spread = play_match("simple", "random", pairs=60, seed=3, workers=2)
+    ticks = []
+    spread = play_match("simple", "random", pairs=60, seed=3, executor=pool, progress=ticks.append)
+    assert ticks == sorted(ticks) and len(ticks) > 2 and ticks[-1] == 120
     other = play_match("simple", "random", pairs=60, seed=4)
     for result in (small, spread):
         assert (result.games == complete.games).all()
@@ -370,24 +373,34 @@ def test_a_player_that_learns_remembers_through_a_series_and_no_further():
     assert result.points.low > play_match("simple", "simple", unit="hands", pairs=1000, seed=2).points.mean
 
 
-def test_a_level_that_learns_does_so_at_any_number_of_processes():
+def test_a_level_that_learns_does_so_in_any_executor(pool):
     alone = play_match("level-1:learn=true", "simple", unit="hands", pairs=40, seed=5)
-    spread = play_match("level-1:learn=true", "simple", unit="hands", pairs=40, seed=5, workers=2)
+    spread = play_match("level-1:learn=true", "simple", unit="hands", pairs=40, seed=5, executor=pool)
     assert (alone.games == spread.games).all() and alone.series_pairs == spread.series_pairs == 2
     assert play_match("level-1", "simple", unit="hands", pairs=40, seed=5).series_pairs == 0
 
 
-def test_a_profile_is_no_part_of_a_match(tmp_path: Path) -> None:
+def test_a_profile_is_no_part_of_a_match(tmp_path: Path, pool: Executor) -> None:
     """What one run writes would change the next one, and series would not be independent."""
     spec = f"level-1:learn=true,profile={tmp_path / 'kept'},opponent=Ann"
-    for workers in (1, 2):
+    for executor in (None, pool):
         with refuses(GinError, "profile"):
-            play_match(spec, "simple", unit="hands", pairs=1, workers=workers)
+            play_match(spec, "simple", unit="hands", pairs=1, executor=executor)
     assert not (tmp_path / "kept").exists()
     with refuses(GinError, "profile", "Ann"):
         play_match(make_player(spec), "simple", unit="hands", pairs=1)
     with refuses(GinError, "profile"):
         check_names("camper:profile=x")
+
+
+def test_a_player_with_a_state_of_its_own_is_not_copied_into_tasks(pool: Executor) -> None:
+    for player in (make_player("level-1:learn=true"), make_player("cmd:cat")):
+        with refuses(GinError, player.name, "executor"):
+            play_match(player, "simple", pairs=1, executor=pool)
+    plain = make_player(str(SHIPPED))
+    assert (
+        play_match(plain, "simple", pairs=2, executor=pool).games == play_match(plain, "simple", pairs=2).games
+    ).all()
 
 
 def test_no_test_stops_a_match_of_one_that_learns():

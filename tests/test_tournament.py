@@ -1,4 +1,5 @@
 import json
+import multiprocessing
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ import torch
 import evaluate
 from agents.arena import play_match
 from agents.arena.configs import TournamentConfig
+from agents.arena.executors import process_pool
 from agents.arena.ratings import circles, fit, ratings
 from agents.arena.results import proportion
 from agents.arena.tournament import Tournament
@@ -106,21 +108,37 @@ def test_a_stopped_tournament_goes_on_where_it_was(tmp_path, monkeypatch):
         stopped.play(stop)
     assert stopped.standings().missing == len(blocks) - 2
     seen = []
-    again = Tournament(config(tmp_path / "stopped", workers=1, batch=7))
+    again = Tournament(config(tmp_path / "stopped", batch=7))
     again.play(seen.append)
     assert seen == [3, 4, 5, 6]
     assert again.standings().to_dict()["ratings"] == complete.standings().to_dict()["ratings"]
 
 
-def test_shares_of_several_machines_add_up(tmp_path):
-    complete = Tournament(config(tmp_path / "whole"))
-    complete.play()
-    for rank in range(3):
-        Tournament(config(tmp_path / "shared"), rank, 3).play()
-    shared = Tournament(config(tmp_path / "shared")).standings()
-    assert shared.missing == 0
-    for key, result in complete.standings().matches.items():
-        assert (shared.matches[key].games == result.games).all()
+def test_a_tournament_is_the_same_in_any_executor(tmp_path, pool):
+    complete, shared = Tournament(config(tmp_path / "whole")), Tournament(config(tmp_path / "shared"))
+    assert complete.play()
+    seen = []
+    assert shared.play(seen.append, pool) and seen == [1, 2, 3, 4, 5, 6]
+    one, other = (tournament.standings().to_dict() for tournament in (complete, shared))
+    for document in (one, other):
+        for match in document["matches"]:
+            del match["style"]
+        for rates in document["styles"].values():
+            del rates["ms_per_decision"]
+    assert one == other
+
+
+def test_a_process_that_is_killed_ends_a_tournament_whose_blocks_are_kept(tmp_path):
+    tournament = Tournament(config(tmp_path, players={"easy": "easy", "simple": "simple"}, pairs=2000))
+    with refuses(GinError, "ended from outside"), process_pool(2) as pool:
+
+        def kill(done):
+            for child in multiprocessing.active_children():
+                child.kill()
+
+        tournament.play(kill, pool)
+    assert 0 < tournament.standings().missing < 200
+    assert tournament.play()
 
 
 def test_a_directory_with_another_tournament_is_refused(tmp_path):
@@ -198,20 +216,6 @@ def test_damaged_files_of_a_tournament_are_named(tmp_path):
             Tournament(config(tmp_path, pairs=2, block=2))
 
 
-@pytest.mark.parametrize(
-    ("rank", "world", "facts"),
-    [("x", "1", "RANK 'x'"), ("0", "", "WORLD_SIZE ''"), ("2", "2", "RANK 2"), ("9" * 5000, "1", "RANK")],
-)
-def test_a_rank_that_is_none_is_one_sentence(rank, world, facts, tmp_path, monkeypatch):
-    monkeypatch.setenv("RANK", rank)
-    monkeypatch.setenv("WORLD_SIZE", world)
-    path = ROOT / "configs" / "tournament.yaml"
-    monkeypatch.setattr("sys.argv", ["evaluate.py", "tournament", str(path), f"out={tmp_path / 'out'}"])
-    with refuses(SystemExit, *facts.split()):
-        evaluate.main()
-    assert not list(tmp_path.iterdir())
-
-
 def test_help_lists_a_tournaments_settings(monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["evaluate.py", "tournament", "--help"])
     with pytest.raises(SystemExit) as caught:
@@ -241,7 +245,7 @@ def test_the_report_is_one_file_that_fetches_nothing_and_escapes_names(tmp_path)
 
 def test_the_program_plays_a_tournament_from_a_config(tmp_path, monkeypatch, capsys):
     out = tmp_path / "out"
-    changes = ["pairs=4", "block=4", f"out={out}", "resamples=20"]
+    changes = ["pairs=4", "block=4", f"out={out}", "resamples=20", "--workers", "2"]
     monkeypatch.setattr("sys.argv", ["evaluate.py", "tournament", str(ROOT / "configs" / "tournament.yaml"), *changes])
     evaluate.main()
     assert "knocker" in capsys.readouterr().out

@@ -54,8 +54,7 @@ class TournamentConfig(Config):
         pairs: number of mirrored deals for every two players.
         block: number of pairs played in one go; an interruption loses at most one block.
         seed: seed of the deals and players. Where a program plays, each block has deals of its own; the results hold their salts.
-        workers: number of processes.
-        batch: games at once in each process.
+        batch: games at once in a process.
         luck: rate with luck subtracted.
         forfeit: what an outside program loses when it fails.
         bot_seconds: time limit of an outside program for one line of questions.
@@ -71,7 +70,6 @@ class TournamentConfig(Config):
     pairs: int = Field(1000, gt=0)
     block: int = Field(500, gt=0)
     seed: int = Field(0, ge=0)
-    workers: int = Field(1, gt=0)
     batch: int = Field(2048, gt=0)
     luck: bool = False
     forfeit: Literal["game", "hand"] = "game"

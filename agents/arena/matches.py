@@ -7,38 +7,31 @@ match has the same result at any batch size and on any number of processes, prov
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import signal
-import sys
-import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from agents.arena.executors import TASK_PAIRS, chunks, in_order, run_tasks, task_size
 from agents.arena.lockstep import Lockstep, mirrored_jobs
 from agents.arena.luck import LuckMeter
 from agents.arena.results import MatchResult, add_stats
 from agents.arena.sequential import LOOK_EVERY, SequentialTest
 from agents.arena.statistics import Statistics
 from agents.deal_streams import Domain, new_salt, salted
-from agents.interrupts import allow_interrupts, defer_interrupts, ignore_interrupts_in_child
+from agents.interrupts import allow_interrupts, defer_interrupts
 from agents.programs.player import BotLimits, OutsidePlayer
-from agents.programs.process import adopt_orphans, split_command
+from agents.programs.process import split_command
 from ginenv.engine.rules import Rules, get_rules
 from ginenv.errors import GinError, check_choice, check_integer
 from ginenv.tables.kernels import GAME, HAND
 from ginenv.tables.players import Player, directory_name, make_player, parse_player
 
 Progress = Callable[[int], None]
-# How long workers may take to close their programs.
-_ENDING_SECONDS = 10.0
 # Games at once where a program plays: few enough that an interrupted slow match has finished some, enough that a line asks about many.
 PROGRAM_GAMES = 64
 # Number of series in a match in which a player learns, each with a memory of its own, and games at once in a series: few, so that most
@@ -226,8 +219,8 @@ def _close(players: Iterable[Player]) -> list[dict[str, Any]]:
     return faults
 
 
-def play_part(specs: tuple[str, str], settings: MatchSettings, first: int, pairs: int) -> Part:
-    """Plays some pairs between players of these names; the players are made for these pairs and closed afterwards."""
+def play_part(specs: Sequence[str | Player], settings: MatchSettings, first: int, pairs: int) -> Part:
+    """Plays some pairs of a match; players given by name are made for these pairs and closed afterwards."""
     settings = settings.guarded(*specs)
     players = (make_side(specs[0], settings), make_side(specs[1], settings))
     try:
@@ -238,89 +231,32 @@ def play_part(specs: tuple[str, str], settings: MatchSettings, first: int, pairs
     return part
 
 
-def _start_worker() -> None:
-    """Prepares a worker: the parent catches interrupts and ends its workers, which close their players on the way out."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-    signal.signal(signal.SIGTERM, _leave)
-    threading.Thread(target=_exit_with_parent, daemon=True).start()
-    adopt_orphans()
-
-
-def _exit_with_parent() -> None:
-    """Ends this worker when its parent is gone: a killed parent ends no workers, and they would wait for jobs for ever."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os.kill(os.getpid(), signal.SIGTERM)
-
-
-def _leave(*_: object) -> None:
-    # An exception raised inside the compiler is dropped, which needs no message.
-    sys.unraisablehook = lambda _: None
-    sys.exit(1)
-
-
-def _begin() -> None:
-    """An empty first job that starts a worker."""
-
-
-@contextmanager
-def workers_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
-    """Processes that play parts: started afresh (a fork would copy compiled threads), and ended with the ``with`` block."""
-    others = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_start_worker)
-    is_done = False
-    try:
-        with ignore_interrupts_in_child():
-            # Each submission starts a worker, since none is ready yet.
-            for _ in range(workers):
-                pool.submit(_begin)
-        yield pool
-        is_done = True
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
-        processes = set(multiprocessing.active_children()) - others
-        # Workers without work end by themselves; a signal would hit one that is still starting, and others that wait behind it.
-        for process in () if is_done else processes:
-            process.terminate()
-        until = time.monotonic() + _ENDING_SECONDS
-        for process in processes:
-            process.join(max(0.0, until - time.monotonic()))
-            # The compiler drops the exception that a signal raises.
-            process.kill()
-
-
-def _chunks(pairs: int, size: int) -> Iterator[tuple[int, int]]:
-    for first in range(0, pairs, size):
-        yield first, min(size, pairs - first)
-
-
 def _parts_here(
     players: tuple[Player, Player], settings: MatchSettings, pairs: int, series: int, tick: Progress
 ) -> Generator[Part, None, None]:
     size = series or (LOOK_EVERY if settings.until else min(pairs, max(500, settings.batch)))
-    for first, count in _chunks(pairs, size):
+    for first, count in chunks(pairs, size):
         part = play_pairs(players, settings, first, count, lambda done, first=first: tick(2 * first + done))
         yield part
         if not part.complete:
             return
 
 
-def _parts_of_workers(
-    specs: tuple[str, str], settings: MatchSettings, pairs: int, series: int, workers: int, tick: Progress
+def _parts_of_executor(
+    specs: Sequence[str | Player], settings: MatchSettings, pairs: int, series: int, executor: Executor, tick: Progress
 ) -> Generator[Part, None, None]:
     """Yields the parts in the order of their pairs."""
-    size = series or (LOOK_EVERY if settings.until else max(1, min(500, -(-pairs // (4 * workers)))))
-    with workers_pool(workers) as pool:
-        waiting = [pool.submit(play_part, specs, settings, first, count) for first, count in _chunks(pairs, size)]
+    size = series or (LOOK_EVERY if settings.until else task_size(executor, pairs, TASK_PAIRS))
+
+    def finished() -> Iterator[tuple[int, Part]]:
         done = 0
-        for future in waiting:
-            with allow_interrupts():
-                part = future.result()
+        tasks = ((specs, (settings, first, count)) for first, count in chunks(pairs, size))
+        for number, part in run_tasks(executor, play_part, tasks):
             done += len(part.games)
             tick(done)
-            yield part
+            yield number, part
+
+    yield from in_order(finished())
 
 
 def play_match(
@@ -331,7 +267,7 @@ def play_match(
     pairs: int = 1000,
     unit: str | None = None,
     seed: int | None = None,
-    workers: int = 1,
+    executor: Executor | None = None,
     progress: Progress | None = None,
     settings: MatchSettings | None = None,
 ) -> MatchResult:
@@ -344,8 +280,7 @@ def play_match(
         pairs: number of deals, each played with both seatings (two games, or two hands).
         unit: ``games`` or ``hands``; overrides the settings.
         seed: seed of deals and players; overrides the settings.
-        workers: number of processes. More than one needs players given by name, and a script must then call this under
-            ``if __name__ == "__main__":``, because each process imports the script.
+        executor: plays parts of the match in its processes, with the same result (``agents.arena.executors``); ``None`` plays here.
         progress: called with the number of finished games (or hands).
         settings: everything else; the defaults when left out.
 
@@ -362,26 +297,30 @@ def play_match(
     a, b = directory_name(a), directory_name(b)
     _check_programs((a, b))
     with defer_interrupts() as interrupts:
-        result = _play_match(a, b, settings.guarded(a, b), pairs, workers, progress)
+        result = _play_match(a, b, settings.guarded(a, b), pairs, executor, progress)
         result.interrupted = result.interrupted or interrupts.requested
     return result
 
 
 def _play_match(
-    a: str | Player, b: str | Player, settings: MatchSettings, pairs: int, workers: int, progress: Progress | None
+    a: str | Player,
+    b: str | Player,
+    settings: MatchSettings,
+    pairs: int,
+    executor: Executor | None,
+    progress: Progress | None,
 ) -> MatchResult:
     began = time.perf_counter()
     tick = progress or (lambda done: None)
     own: list[Player] = []
-    if workers == 1:
+    if executor is None:
         own = [make_side(spec, settings) for spec in (a, b)]
         series = _series_of(own, settings, pairs)
         parts = _parts_here((own[0], own[1]), settings, pairs, series, tick)
     else:
-        if not isinstance(a, str) or not isinstance(b, str):
-            raise GinError("with several workers players must be given by their names")
-        series = _series_of(check_names(a, b), settings, pairs)
-        parts = _parts_of_workers((a, b), settings, pairs, series, workers, tick)
+        _check_can_be_copied(a, b)
+        series = _series_of(check_names(*(spec for spec in (a, b) if isinstance(spec, str))), settings, pairs)
+        parts = _parts_of_executor((a, b), settings, pairs, series, executor, tick)
     names = (a if isinstance(a, str) else a.name, b if isinstance(b, str) else b.name)
     try:
         result = _collect(names, settings, parts, pairs, series)
@@ -429,6 +368,15 @@ def check_names(*specs: str) -> list[Player]:
     """
     _check_programs(specs)
     return [_without_profile(spec) for spec in specs if parse_player(spec).kind != "cmd"]
+
+
+def _check_can_be_copied(*specs: str | Player) -> None:
+    """Raises for a player that is an object with a memory or a program of its own, which tasks cannot share."""
+    for spec in specs:
+        if not isinstance(spec, str) and (learns(spec) or isinstance(spec, OutsidePlayer)):
+            raise GinError(
+                f"{spec.name} is an object with a state of its own; with an executor, give the player's name"
+            )
 
 
 def _check_programs(specs: Iterable[str | Player]) -> None:

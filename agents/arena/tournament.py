@@ -1,7 +1,7 @@
 """Everyone against everyone, in blocks of pairs that are kept as files.
 
-So a long tournament can be stopped, resumed, and shared between machines. The same tournament, started again in the same directory,
-continues. With ``torchrun`` each rank plays its share of the blocks, and the rank that finds all blocks played writes the report.
+So a long tournament can be stopped and resumed: the same tournament, started again in the same directory, continues. A block is one
+task of an executor, whose processes may be on other machines.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import sys
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from concurrent.futures import as_completed
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,12 +22,13 @@ from typing import Any
 import numpy as np
 
 from agents.arena.configs import TournamentConfig, read_rules_argument
-from agents.arena.matches import MatchSettings, Part, check_names, join_parts, learns, play_part, workers_pool
+from agents.arena.executors import run_tasks
+from agents.arena.matches import MatchSettings, Part, check_names, join_parts, learns, play_part
 from agents.arena.ratings import circles, ratings
 from agents.arena.results import MatchResult, add_stats, rates, versions
 from agents.arena.statistics import GAME_RESULT, PLAY_STATS
 from agents.files import check_own, parse_json, read_json, write_atomic, write_json, writing
-from agents.interrupts import allow_interrupts, defer_interrupts
+from agents.interrupts import defer_interrupts
 from agents.programs.player import BotLimits
 from ginenv.errors import GinError, quoted, reason_of
 from ginenv.tables.players import make_player, parse_player
@@ -84,18 +85,15 @@ class Tournament:
 
     Args:
         config: the tournament's settings.
-        rank: number of this process among those that share the blocks.
-        world: number of processes that share the blocks.
 
     Raises:
         GinError: if a name does not exist, or the directory holds another tournament or cannot be used.
     """
 
-    def __init__(self, config: TournamentConfig, rank: int = 0, world: int = 1):
+    def __init__(self, config: TournamentConfig):
         if len(config.players) < 2:
             raise GinError(f"a tournament needs at least 2 players; {len(config.players)} are listed")
         self.config = config
-        self.rank, self.world = rank, world
         self.names = list(config.players)
         self.specs = list(config.players.values())
         made = {spec: check_names(spec) for spec in self.specs}
@@ -168,34 +166,33 @@ class Tournament:
     def _path(self, block: Block) -> Path:
         return self.directory / "blocks" / block.file_name
 
-    def play(self, tick: Callable[[int], None] = lambda done: None) -> bool:
-        """Plays this process's share of the missing blocks until the last one or an interrupt; returns whether all of it is played."""
-        mine = self.blocks()[self.rank :: self.world]
-        waiting = [block for block in mine if not self._path(block).exists()]
-        done = len(mine) - len(waiting)
+    def play(self, tick: Callable[[int], None] = lambda done: None, executor: Executor | None = None) -> bool:
+        """Plays the missing blocks until the last one or an interrupt.
+
+        Args:
+            tick: called with the number of blocks that have been played.
+            executor: plays the blocks in its processes; ``None`` plays them here.
+
+        Returns:
+            Whether all blocks have been played.
+        """
+        blocks = self.blocks()
+        waiting = [block for block in blocks if not self._path(block).exists()]
+        done = len(blocks) - len(waiting)
         with defer_interrupts(), contextlib.suppress(KeyboardInterrupt):
-            for block, part in self._parts(waiting):
+            for number, part in self._parts(waiting, executor):
                 if not part.complete:
                     return False
-                self._save(block, part)
+                self._save(waiting[number], part)
                 done += 1
                 tick(done)
-        return done == len(mine)
+        return done == len(blocks)
 
-    def _play(self, block: Block) -> Part:
-        return play_part((self.specs[block.a], self.specs[block.b]), self.settings, block.first, block.pairs)
-
-    def _parts(self, waiting: list[Block]) -> Iterator[tuple[Block, Part]]:
-        if self.config.workers == 1:
-            yield from ((block, self._play(block)) for block in waiting)
-            return
-        with workers_pool(self.config.workers) as pool:
-            futures = {pool.submit(self._play, block): block for block in waiting}
-            finished = as_completed(futures)
-            for _ in futures:
-                with allow_interrupts():
-                    future = next(finished)
-                yield futures[future], future.result()
+    def _parts(self, blocks: list[Block], executor: Executor | None) -> Iterator[tuple[int, Part]]:
+        tasks = [((self.specs[b.a], self.specs[b.b]), (self.settings, b.first, b.pairs)) for b in blocks]
+        if executor is not None:
+            return run_tasks(executor, play_part, tasks)
+        return ((number, play_part(specs, *rest)) for number, (specs, rest) in enumerate(tasks))
 
     def _save(self, block: Block, part: Part) -> None:
         luck = np.zeros((0, 2)) if part.luck is None else part.luck
@@ -261,7 +258,7 @@ def _read_claim(path: Path) -> dict[str, Any]:
 
 
 # Settings that change no result.
-_FREE = ("workers", "batch", "out", "resamples")
+_FREE = ("batch", "out", "resamples")
 
 
 @dataclass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -10,6 +11,7 @@ from pydantic import Field
 from rich.console import Console
 
 from agents.arena.configs import num_games, read_rules_argument
+from agents.arena.executors import open_executor
 from agents.arena.matches import MatchSettings, check_names, play_match
 from agents.arena.results import MatchResult
 from agents.arena.sequential import SequentialTest
@@ -125,7 +127,8 @@ def evaluate(config: MatchConfig, details: bool = False) -> int | None:
             highlight=False,
         )
     with defer_interrupts():
-        results, is_complete = _play(config, opponents, settings, pairs, console)
+        with open_executor(config.workers) as executor:
+            results, is_complete = _play(config, opponents, settings, pairs, console, executor)
         try:
             with writing(config.out):
                 write_json(config.out, results_document(results))
@@ -140,7 +143,12 @@ def evaluate(config: MatchConfig, details: bool = False) -> int | None:
 
 
 def _play(
-    config: MatchConfig, others: list[str], settings: MatchSettings, pairs: int, console: Console
+    config: MatchConfig,
+    others: list[str],
+    settings: MatchSettings,
+    pairs: int,
+    console: Console,
+    executor: Executor | None,
 ) -> tuple[list[MatchResult], bool]:
     """Plays the matches; returns the results up to an interrupt, and whether they are all that was asked for.
 
@@ -152,7 +160,7 @@ def _play(
     try:
         for other in others:
             with progress_bar(console, 2 * pairs, f"{first} – {other}") as tick:
-                result = play_match(first, other, pairs=pairs, workers=config.workers, progress=tick, settings=settings)
+                result = play_match(first, other, pairs=pairs, executor=executor, progress=tick, settings=settings)
             results.append(result)
             if result.interrupted:
                 console.print(f"interrupted after {result.pairs:,} of {pairs:,} pairs")

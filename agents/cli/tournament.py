@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import re
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +9,7 @@ from rich.console import Console
 from tyro.conf import Positional, arg
 
 from agents.arena.configs import TournamentConfig
+from agents.arena.executors import open_executor
 from agents.arena.tournament import Standings, Tournament
 from agents.cli import INTERRUPTED
 from agents.config import describe_keys, load_config
@@ -27,30 +26,14 @@ from agents.reports.terminal import (
     this_command,
 )
 from agents.reports.tournament import report
-from ginenv.errors import GinError
 
 _CHANGES = f"keys of it changed on the command line:\n{describe_keys(TournamentConfig)}"
-
-
-def _rank() -> tuple[int, int]:
-    """This process's rank and the number of processes, as torchrun sets them."""
-    values = []
-    for name, usual in (("RANK", "0"), ("WORLD_SIZE", "1")):
-        text = os.environ.get(name, usual)
-        if not re.fullmatch("[0-9]{1,6}", text):
-            raise GinError(f"the environment's {name} is {text!r}; it must be a whole number from 0")
-        values.append(int(text))
-    rank, world = values
-    if rank >= world:
-        raise GinError(
-            f"the environment's RANK is {rank} and its WORLD_SIZE {world}; ranks go from 0 to WORLD_SIZE - 1"
-        )
-    return rank, world
 
 
 def tournament(
     config: Annotated[Path, Positional, arg(metavar="CONFIG.yaml")],
     changes: Annotated[list[str], Positional, arg(metavar="[KEY=VALUE ...]", help=_CHANGES)],
+    workers: int = 1,
     details: bool = False,
 ) -> int | None:
     """Plays the missing blocks of a tournament, everyone against everyone, and writes results and a report.
@@ -60,22 +43,17 @@ def tournament(
     Args:
         config: YAML file of the tournament.
         changes: see ``_CHANGES``.
+        workers: number of processes.
         details: also show how often each beats each other.
     """
     settings = load_config(config, changes, TournamentConfig)
-    rank, world = _rank()
-    played = Tournament(settings, rank, world)
-    share = len(played.blocks()[rank::world])
+    played = Tournament(settings)
     console = plain_console()
     with defer_interrupts():
-        with progress_bar(console, share, f"{settings.title}, blocks") as tick:
-            is_complete = played.play(tick)
+        with open_executor(workers) as executor:
+            with progress_bar(console, len(played.blocks()), f"{settings.title}, blocks") as tick:
+                is_complete = played.play(tick, executor)
         standings = played.standings()
-        if standings.missing and world > 1:
-            ranks = " of other ranks" if is_complete else ""
-            state = "is done" if is_complete else "was interrupted"
-            console.print(f"rank {rank} {state}; still missing: {counted(standings.missing, 'block')}{ranks}")
-            return None if is_complete else INTERRUPTED
         if not standings.matches:
             raise KeyboardInterrupt
         _publish(standings, settings.out, console, details)

@@ -22,7 +22,7 @@ import torch
 from rich.console import Console
 
 from agents.arena import play_match
-from agents.arena.matches import workers_pool
+from agents.arena.executors import process_pool
 from agents.config import parse_config
 from agents.files import write_json
 from agents.levels.bench.adaptation import (
@@ -82,7 +82,7 @@ def adaptation(name: str, series: int, hands: int = 500, rules: str = "eaai", wo
 def adaptation_by_search(name: str, series: int, hands: int, worlds: int) -> dict[str, Any]:
     """The same for a level that searches, under ``eaai``."""
     shares = _shares(name, series, hands, worlds)
-    with workers_pool(PROCESSES) as pool:
+    with process_pool(PROCESSES) as pool:
         measured = join_results(list(pool.map(_share, shares)))
     config = shares[0].model_copy(update={"series": series})
     return results(config, level_of(config), measured)

@@ -169,13 +169,15 @@ def _evaluate(out: Path, workers: int) -> list[str]:
 
 
 def _tournament(out: Path, workers: int) -> list[str]:
-    changes = ["pairs=600", "block=100", "resamples=20", f"workers={workers}", f"out={out}"]
+    changes = ["pairs=600", "block=100", "resamples=20", f"out={out}"]
     return [
         "evaluate.py",
         "tournament",
         "configs/tournament.yaml",
         *changes,
         "players={simple: simple, formula: formula, easy: easy}",
+        "--workers",
+        str(workers),
     ]
 
 

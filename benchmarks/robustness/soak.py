@@ -26,6 +26,7 @@ import psutil
 from rich.console import Console
 
 from agents.arena import play_match
+from agents.arena.executors import process_pool
 from agents.arena.results import versions
 from agents.files import write_json
 from agents.play.session import Session
@@ -61,10 +62,11 @@ def play_vector(envs: HandVectorEnv, rng: np.random.Generator) -> int:
 def play_matches(number: int) -> int:
     """Plays matches with workers, one of them against an outside program; returns how many games were played."""
     games = 0
-    for other, pairs in (("formula", 500), (_PROGRAM, 4)):
-        result = play_match("simple", other, pairs=pairs, seed=number, workers=2)
-        assert not result.faults and not result.interrupted, result.faults
-        games += len(result.games)
+    with process_pool(2) as pool:
+        for other, pairs in (("formula", 500), (_PROGRAM, 4)):
+            result = play_match("simple", other, pairs=pairs, seed=number, executor=pool)
+            assert not result.faults and not result.interrupted, result.faults
+            games += len(result.games)
     return games
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from agents.arena import play_match
+from agents.arena.executors import open_executor
 from benchmarks.speed.env_speed import vector_steps
 from benchmarks.speed.search_speed import POSITIONS, measure
 from benchmarks.speed.throughput import write_results
@@ -51,7 +52,8 @@ def steps_of_processes(number: int) -> float:
 def games_of_workers(number: int) -> float:
     """Games a second of a match between bots, including the start of the workers."""
     began = time.perf_counter()
-    play_match("formula", "knocker", pairs=_PAIRS, seed=1, workers=number)
+    with open_executor(number) as executor:
+        play_match("formula", "knocker", pairs=_PAIRS, seed=1, executor=executor)
     return 2 * _PAIRS / (time.perf_counter() - began)
 
 

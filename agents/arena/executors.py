@@ -1,0 +1,200 @@
+"""Where matches, tournaments and series are played: in this process, or as tasks in the processes of an executor.
+
+Any ``concurrent.futures.Executor`` will do. Deals and luck follow from a seed and a pair's number, so results are the same to the digit
+wherever and in whatever order the tasks are played.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
+from itertools import islice
+from typing import Any
+
+from agents.interrupts import allow_interrupts, ignore_interrupts_in_child
+from agents.programs.process import adopt_orphans
+from ginenv.errors import GinError, check_integer
+from ginenv.tables.players import Player
+
+# The most pairs in a task: far more work than sending it, for the quickest players too (benchmarks/results/executors.json).
+TASK_PAIRS = 500
+# Tasks at once for each process: one that is played, and others so that none waits for the next.
+_TASKS_AHEAD = 4
+# How long processes may take to close their programs.
+_ENDING_SECONDS = 10.0
+
+
+def num_processes(executor: Executor) -> int:
+    """How many tasks an executor plays at once; the number of this machine's processors if it does not say."""
+    return max(1, getattr(executor, "_max_workers", None) or os.cpu_count() or 1)
+
+
+def task_size(executor: Executor, count: int, most: int) -> int:
+    """The size of tasks into which ``count`` pairs (or series) are split: several for each process, none with more than ``most``."""
+    return max(1, min(most, -(-count // (_TASKS_AHEAD * num_processes(executor)))))
+
+
+def chunks(count: int, size: int) -> Iterator[tuple[int, int]]:
+    """The first number and the length of each chunk of ``count`` numbers."""
+    for first in range(0, count, size):
+        yield first, min(size, count - first)
+
+
+def run_tasks(
+    executor: Executor, play: Callable[..., Any], tasks: Iterable[tuple[Sequence[str | Player], tuple[Any, ...]]]
+) -> Generator[tuple[int, Any], None, None]:
+    """Calls ``play(players, *arguments)`` in the processes of an executor.
+
+    Interrupts are raised while it waits; tasks that have not begun are then cancelled.
+
+    Args:
+        executor: the executor; one with a method ``submit_with_players`` gets the players' names apart, to send their files.
+        play: a function of a module.
+        tasks: players and arguments of each task.
+
+    Yields:
+        Number and result of each task, as soon as it is finished.
+
+    Raises:
+        GinError: if a task raises it, or a process ends by itself.
+    """
+    submit = getattr(executor, "submit_with_players", executor.submit)
+    waiting: dict[Future[Any], int] = {}
+    rest = iter(enumerate(tasks))
+    try:
+        while True:
+            most = _TASKS_AHEAD * num_processes(executor)
+            for number, (players, arguments) in islice(rest, most - len(waiting)):
+                waiting[submit(play, players, *arguments)] = number
+            if not waiting:
+                return
+            with allow_interrupts():
+                done, _ = wait(waiting, return_when=FIRST_COMPLETED)
+            for future in sorted(done, key=waiting.__getitem__):
+                yield waiting.pop(future), _result_of(future)
+    finally:
+        for future in waiting:
+            future.cancel()
+
+
+def _result_of(future: Future[Any]) -> Any:
+    try:
+        return future.result()
+    except BrokenExecutor as error:
+        raise GinError(
+            f"a process that played games was ended from outside, perhaps for want of memory ({error})"
+        ) from None
+
+
+def in_order(results: Iterable[tuple[int, Any]]) -> Iterator[Any]:
+    """The results of ``run_tasks`` in the order of their numbers."""
+    held: dict[int, Any] = {}
+    expected = 0
+    for number, result in results:
+        held[number] = result
+        while expected in held:
+            yield held.pop(expected)
+            expected += 1
+
+
+@contextmanager
+def open_executor(workers: int = 1) -> Iterator[Executor | None]:
+    """The executor that a command's arguments ask for; ``None`` for this process.
+
+    Args:
+        workers: number of processes on this machine.
+
+    Raises:
+        GinError: if the number is less than 1.
+    """
+    check_integer("workers", workers, 1)
+    if workers == 1:
+        yield None
+        return
+    with process_pool(workers) as pool:
+        yield pool
+
+
+class _Pool(ProcessPoolExecutor):
+    """A process pool that knows whether something is still being played."""
+
+    def __init__(self, workers: int) -> None:
+        super().__init__(workers, multiprocessing.get_context("spawn"), initializer=_start_worker)
+        self._unfinished: set[Future[Any]] = set()
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future = super().submit(fn, *args, **kwargs)
+        self._unfinished.add(future)
+        future.add_done_callback(self._unfinished.discard)
+        return future
+
+    @property
+    def is_idle(self) -> bool:
+        return not self._unfinished
+
+
+@contextmanager
+def process_pool(workers: int) -> Iterator[Executor]:
+    """Processes on this machine: started afresh (a fork would copy compiled threads), and ended with the ``with`` block.
+
+    A script must use it under ``if __name__ == "__main__":``, because each process imports the script.
+
+    Args:
+        workers: number of processes.
+    """
+    others = set(multiprocessing.active_children())
+    pool = _Pool(workers)
+    is_done = False
+    try:
+        with ignore_interrupts_in_child():
+            # Each submission starts a worker, since none is ready yet.
+            for _ in range(workers):
+                pool.submit(_begin)
+        yield pool
+        is_done = True
+    finally:
+        # Workers without work end by themselves; a signal would hit one that is still starting, and others that wait behind it.
+        is_done = is_done and pool.is_idle
+        pool.shutdown(wait=False, cancel_futures=True)
+        processes = set(multiprocessing.active_children()) - others
+        for process in () if is_done else processes:
+            process.terminate()
+        until = time.monotonic() + _ENDING_SECONDS
+        for process in processes:
+            process.join(max(0.0, until - time.monotonic()))
+            # The compiler drops the exception that a signal raises.
+            process.kill()
+
+
+def _start_worker() -> None:
+    """Prepares a worker: the parent catches interrupts and ends its workers, which close their players on the way out."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    signal.signal(signal.SIGTERM, _leave)
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
+    adopt_orphans()
+
+
+def _exit_with_parent() -> None:
+    """Ends this worker when its parent is gone: a killed parent ends no workers, and they would wait for jobs for ever."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _leave(*_: object) -> None:
+    # An exception raised inside the compiler is dropped, which needs no message.
+    sys.unraisablehook = lambda _: None
+    sys.exit(1)
+
+
+def _begin() -> None:
+    """An empty first job that starts a worker."""
