@@ -3,7 +3,7 @@
     pip install "ginenv[agents,sb3]"
     python examples/maskable_ppo.py
 
-`GinVecEnv` is all the glue: Stable-Baselines3 has its own vector interface, which MaskablePPO asks for action masks. At the end the
+Stable-Baselines3 has its own vector interface, which MaskablePPO asks for action masks; `ginenv.adapters.sb3` has it. At the end the
 script prints decisions per second and the strength against the bots of `strength.py`.
 """
 
@@ -12,63 +12,17 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 import torch
 from sb3_contrib import MaskablePPO
-from stable_baselines3.common.vec_env import VecEnv
 from strength import Policy, report
 
 from ginenv import FLAT_SCALE, HandVectorEnv, make_player
+from ginenv.adapters.sb3 import GinVecEnv
 
 TABLES, NUM_STEPS = 512, 32
 OPPONENTS = ("simple", "formula", "knocker", "camper")
-
-
-class GinVecEnv(VecEnv):
-    """`HandVectorEnv` behind the vector interface of Stable-Baselines3."""
-
-    def __init__(self, envs: HandVectorEnv) -> None:
-        self.envs = envs
-        self.actions = np.zeros(envs.num_envs, np.int64)
-        super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
-
-    def reset(self) -> np.ndarray:
-        """The first observations."""
-        return self.envs.reset(seed=self._seeds[0])[0]
-
-    def step_async(self, actions: np.ndarray) -> None:
-        """Keeps the actions for `step_wait`."""
-        self.actions = np.asarray(actions)
-
-    def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
-        """Plays the actions; where a hand ended, the table's info holds its last observation."""
-        observations, rewards, done, _, infos = self.envs.step(self.actions)
-        infos_by_table: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
-        for table in np.flatnonzero(done):
-            infos_by_table[table] = {"terminal_observation": infos["final_obs"][table]}
-        return observations, rewards.astype(np.float32), done, infos_by_table
-
-    def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:
-        """One result for each table; MaskablePPO calls `action_masks`."""
-        return list(getattr(self.envs, method_name)(*args, **kwargs))
-
-    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """One value for each table."""
-        return [getattr(self.envs, attr_name)] * self.num_envs
-
-    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-        """Sets an attribute for all tables."""
-        setattr(self.envs, attr_name, value)
-
-    def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
-        """No table is wrapped."""
-        return [False] * self.num_envs
-
-    def close(self) -> None:
-        """Closes the opponents."""
-        self.envs.close()
 
 
 def imitate(model: MaskablePPO, envs: HandVectorEnv, decisions: int, imitated: str = "knocker") -> None:

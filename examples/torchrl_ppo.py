@@ -1,11 +1,11 @@
 """TorchRL learns from games on disk, then continues with its own PPO.
 
-    pip install "ginenv[train,data]" torchrl
+    pip install "ginenv[data,torchrl,train]"
     python examples/torchrl_ppo.py
 
 A bot's games are played and written as Parquet, as `gin games play` does. A policy and a value network learn from the files through the
-loader for torch. TorchRL's collector, GAE and clipped loss then improve them on `GinEnv`, a batched TorchRL environment around
-`ginenv.HandVectorEnv`. At the end the script prints decisions per second and the strength against the bots of `strength.py`.
+loader for torch. TorchRL's collector, GAE and clipped loss then improve them on the vector environment, which TorchRL takes with
+`ginenv.adapters.torchrl.with_masks`. At the end the script prints decisions per second and the strength against the bots of `strength.py`.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+import gymnasium as gym
 import numpy as np
 import torch
 from strength import report
-from tensordict import TensorDict, TensorDictBase
+from tensordict import TensorDict
 from tensordict.nn import TensorDictModule
 from torch import Tensor, nn
 from torchrl.collectors import Collector
-from torchrl.data import Binary, Categorical, Composite, Unbounded
-from torchrl.envs import EnvBase
+from torchrl.envs import EnvBase, FlattenObservation, GymWrapper
 from torchrl.modules import MaskedCategorical, ProbabilisticActor, ValueOperator
 from torchrl.objectives import ClipPPOLoss
 from torchrl.objectives.value import GAE
@@ -33,47 +33,22 @@ from agents.arena import MatchSettings
 from agents.datasets.load import Games
 from agents.datasets.source import PlayedGames
 from agents.datasets.store import write_games
-from ginenv import FLAT_SCALE, NUM_ACTIONS, OBSERVATION_SIZE, HandVectorEnv
+from ginenv import FLAT_SCALE, NUM_ACTIONS, OBSERVATION_SIZE
+from ginenv.adapters.torchrl import with_masks
 
 TABLES, NUM_STEPS, MINIBATCH = 512, 32, 1024
 OPPONENTS = ("simple", "formula", "knocker", "camper")
 
 
-class GinEnv(EnvBase):
-    """`HandVectorEnv` as a batched TorchRL environment; when a hand ends, the next one begins at the same table."""
-
-    def __init__(self, tables: int = TABLES, seed: int = 0) -> None:
-        super().__init__(batch_size=[tables])
-        self.envs = HandVectorEnv(tables, list(OPPONENTS), "eaai", reward="scaled")
-        shape = (tables,)
-        self.observation_spec = Composite(
-            observation=Unbounded((*shape, OBSERVATION_SIZE), dtype=torch.uint8),
-            mask=Binary(shape=(*shape, NUM_ACTIONS), dtype=torch.bool),
-            shape=shape,
-        )
-        self.action_spec = Categorical(NUM_ACTIONS, shape=shape)
-        self.reward_spec = Unbounded((*shape, 1))
-        self._keep(*self.envs.reset(seed=seed))
-
-    def _keep(self, observations: np.ndarray, infos: dict) -> None:
-        self.now = {
-            "observation": torch.from_numpy(observations.reshape(len(observations), -1).copy()),
-            "mask": torch.from_numpy(infos["action_mask"]).bool(),
-        }
-
-    def _reset(self, tensordict: TensorDictBase | None = None, **kwargs: object) -> TensorDictBase:
-        # Tables whose hand ended have already been dealt the next one.
-        return TensorDict(self.now, self.batch_size)
-
-    def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
-        observations, rewards, done, _, infos = self.envs.step(tensordict["action"].numpy())
-        self._keep(observations, infos)
-        over = torch.from_numpy(done)[:, None]
-        paid = torch.from_numpy(rewards).float()[:, None]
-        return TensorDict({**self.now, "reward": paid, "done": over, "terminated": over}, self.batch_size)
-
-    def _set_seed(self, seed: int | None) -> None:
-        self._keep(*self.envs.reset(seed=seed))
+def make_tables(seed: int) -> EnvBase:
+    """All tables as one TorchRL environment, with masks, and observations as rows."""
+    envs = gym.make_vec(
+        "Gin/Hand-v0", num_envs=TABLES, opponent=list(OPPONENTS), reward="scaled", autoreset_mode="disabled"
+    )
+    tables = with_masks(GymWrapper(envs, categorical_action_encoding=True))
+    tables.append_transform(FlattenObservation(-3, -1, in_keys=["observation"]))
+    tables.set_seed(seed)
+    return tables
 
 
 class Scaled(nn.Module):
@@ -116,7 +91,7 @@ def clone(actor: ProbabilisticActor, critic: ValueOperator, hands: int, seed: in
         for batch in batches:
             values = critic(TensorDict(batch, [len(batch["action"])]))["state_value"][:, 0]
             dist = actor.get_dist(
-                TensorDict({"observation": batch["observation"], "mask": batch["mask"].bool()}, [len(values)])
+                TensorDict({"observation": batch["observation"], "action_mask": batch["mask"].bool()}, [len(values)])
             )
             loss = (values - batch["points"] / 100).square().mean() - dist.log_prob(batch["action"]).mean()
             optimizer.zero_grad()
@@ -141,7 +116,7 @@ def improve(actor: ProbabilisticActor, critic: ValueOperator, decisions: int, se
     )
     optimizer = torch.optim.Adam(loss_of.parameters(), 2e-4, eps=1e-5)
     collector = Collector(
-        GinEnv(seed=seed),
+        make_tables(seed),
         actor,
         frames_per_batch=TABLES * NUM_STEPS,
         total_frames=decisions,
@@ -176,7 +151,7 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, float]:
     network = TensorDictModule(Scaled(NUM_ACTIONS), in_keys=["observation"], out_keys=["logits"])
     actor = ProbabilisticActor(
         network,
-        in_keys=["logits", "mask"],
+        in_keys={"logits": "logits", "mask": "action_mask"},
         distribution_class=MaskedCategorical,
         distribution_kwargs={"neg_inf": -60.0},
         return_log_prob=True,

@@ -127,7 +127,7 @@ def test_masks_stand_where_the_library_looks(dialect: str) -> None:
 def test_pettingzoos_own_tests_pass(episode: str) -> None:
     from pettingzoo.test import api_test, render_test, seed_test
 
-    from ginenv.envs import pettingzoo as adapter
+    from ginenv.adapters import pettingzoo as adapter
 
     def make(**options: Any) -> Any:
         return adapter.env(episode=episode, **options)
@@ -145,7 +145,7 @@ def test_pettingzoos_own_tests_pass(episode: str) -> None:
 @pytest.mark.extra
 @needs("pettingzoo")
 def test_pettingzoos_rewards_are_the_hands_points() -> None:
-    from ginenv.envs import pettingzoo as adapter
+    from ginenv.adapters import pettingzoo as adapter
 
     table = adapter.env(rules="eaai")
     player = make_player("simple")
@@ -168,7 +168,7 @@ def test_pettingzoos_rewards_are_the_hands_points() -> None:
 
 
 def _pettingzoo() -> Any:
-    return pytest.importorskip("ginenv.envs.pettingzoo").env(rules="eaai")
+    return pytest.importorskip("ginenv.adapters.pettingzoo").env(rules="eaai")
 
 
 @pytest.mark.parametrize("again", [copy.deepcopy, lambda table: pickle.loads(pickle.dumps(table))])
@@ -223,6 +223,56 @@ def test_torchrl_takes_environments_as_they_are(form: str, name: str) -> None:
     rollout = found["next"]
     assert rollout["done"].any() and not rollout["illegal_action"].any() and rollout["skipped_points"].shape[-1] == 2
     table.close()
+
+
+@pytest.mark.extra
+@needs("torchrl")
+@pytest.mark.parametrize("form", ["single", "vector", pytest.param("processes", marks=pytest.mark.slow)])
+def test_torchrls_random_actions_are_legal(form: str) -> None:
+    import torch
+    from torchrl.envs import GymEnv, GymWrapper
+
+    from ginenv.adapters.torchrl import with_masks
+
+    if form == "vector":
+        envs = gym.make_vec("Gin/Hand-v0", num_envs=3, opponent="random", autoreset_mode="disabled")
+        table = with_masks(GymWrapper(envs, categorical_action_encoding=True))
+    else:
+        count = {"num_envs": 2} if form == "processes" else {}
+        table = with_masks(GymEnv("ginenv:Gin/Hand-v0", categorical_action_encoding=True, opponent="random", **count))
+    played = table.rollout(150, break_when_any_done=False)
+    table.close()
+    assert played["next", "done"].any() and played["action_mask"].dtype == torch.bool
+    assert played["action_mask"].gather(-1, played["action"][..., None]).all()
+
+
+@pytest.mark.extra
+@needs("sb3_contrib")
+def test_stable_baselines_plays_the_vector_environment() -> None:
+    from sb3_contrib.common.maskable.utils import get_action_masks
+
+    from ginenv.adapters.sb3 import GinVecEnv
+
+    options: dict[str, Any] = {"opponent": "random", "observation": "flat"}
+    tables, twin = GinVecEnv(gym.make_vec("Gin/Hand-v0", num_envs=3, **options)), ginenv.HandVectorEnv(3, **options)
+    tables.seed(5)
+    observations, expected = tables.reset(), twin.reset(seed=5)[0]
+    ended = 0
+    while not ended:
+        assert np.array_equal(observations, expected)
+        masks = get_action_masks(tables)
+        assert np.array_equal(tables.env_method("action_masks", indices=[2]), masks[2:])
+        observations, rewards, done, infos = tables.step(masks.argmax(axis=1))
+        expected, paid, _, _, told = twin.step(masks.argmax(axis=1))
+        assert np.array_equal(rewards, paid)
+        for table in np.flatnonzero(done):
+            assert np.array_equal(infos[table]["terminal_observation"], told["final_obs"][table])
+        ended += done.sum()
+    again = tables.reset()
+    assert not np.array_equal(again, twin.reset(seed=5)[0]), "a seed is used once"
+    for wrong in (gym.make_vec("Gin/Hand-v0", num_envs=2, autoreset_mode="disabled"), gym.make("Gin/Hand-v0")):
+        with refuses(GinError, "same_step"):
+            GinVecEnv(wrong)
 
 
 # --- rendering -------------------------------------------------------------------------------------------------------

@@ -167,7 +167,10 @@ def test_missing_library_names_the_extra_that_the_command_needs(tmp_path: Path) 
         assert done.returncode == 1 and missing in done.stderr and f"[{extra}]" in done.stderr
 
 
-def test_an_adapter_without_its_library_names_the_extra() -> None:
-    code = "import sys; sys.modules['pettingzoo'] = None; import ginenv.envs.pettingzoo"
+@pytest.mark.parametrize(
+    ("extra", "library"), [("pettingzoo", "pettingzoo"), ("sb3", "stable_baselines3"), ("torchrl", "torchrl")]
+)
+def test_an_adapter_without_its_library_names_the_extra(extra: str, library: str) -> None:
+    code = f"import sys; sys.modules['{library}'] = None; import ginenv.adapters.{extra}"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
-    assert "'ginenv[pettingzoo]'" in done.stderr.strip().splitlines()[-1]
+    assert f"'ginenv[{extra}]'" in done.stderr.strip().splitlines()[-1]

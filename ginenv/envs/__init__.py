@@ -1,1 +1,1 @@
-"""Gymnasium and PettingZoo environments."""
+"""Gymnasium environments."""

@@ -1,6 +1,6 @@
 """Gin rummy as a PettingZoo AEC environment: two agents, ``player_0`` and ``player_1``, in turn.
 
-    >>> from ginenv.envs.pettingzoo import env
+    >>> from ginenv.adapters.pettingzoo import env
     >>> table = env(rules="eaai", episode="hand")
     >>> table.reset(seed=7)
     >>> for agent in table.agent_iter():
