@@ -43,6 +43,12 @@ class EquityBank(NamedTuple):
 
 
 @kernel
+def plays_for_points(s):
+    """Whether points are all that a hand can win: single hands are played, or three games at once, whose totals are added up."""
+    return s.rules.target == 0 or s.rules.hollywood != 0
+
+
+@kernel
 def bank_chance(bank, index, mine, theirs, boxes_mine, boxes_theirs):
     """Chance to win from a score under the ``index``-th rules of a bank."""
     offset, target, tops = bank.layout[index, 0], bank.layout[index, 1], bank.layout[index, 2]
@@ -123,7 +129,8 @@ def equity_table(rules: Rules) -> np.ndarray:
     tops = MAX_BOXES if boxes_count else 1
     chances = np.full((target, target, tops, tops), 0.5, np.float32)
     scratch = np.zeros(1, STATE)
-    scratch["rules"] = rules.block
+    # Three games at once have no table (see ``plays_for_points``); theirs is that of a single game, which nobody reads.
+    scratch["rules"] = rules.replace(hollywood=False).block
     points, weights = point_frequencies(rules)
     _solve(scratch, points, weights, chances, EquityBank(chances.ravel(), np.array([[0, target, tops]])))
     return chances

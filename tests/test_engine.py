@@ -14,7 +14,7 @@ from ginenv.engine.cards import parse_cards
 from ginenv.engine.engine import MAX_HISTORY, MAX_PILE, STATE, End, is_legal
 from ginenv.engine.jit import kernel
 from ginenv.engine.melds import deadwood
-from ginenv.engine.perft import Policy, play_hands
+from ginenv.engine.perft import NUM_COUNTS, Policy, play_hands
 from ginenv.engine.state import same_records
 from ginenv.errors import GinError, IllegalActionError
 from ginenv.hands.hand import Hand, Match
@@ -133,7 +133,7 @@ def test_a_batch_is_a_row_of_single_hands():
     together = np.zeros(len(names), STATE)
     for row, name in enumerate(names):
         together["rules"][row] = ALL_RULES[name].block
-    counts = np.zeros(16, np.int64)
+    counts = np.zeros(NUM_COUNTS, np.int64)
     play_hands(together, np.uint64(5), 0, len(names), int(Policy.EAGER), False, counts)
     for row, name in enumerate(names):
         alone = np.zeros(1, STATE)
@@ -225,7 +225,7 @@ def test_all_deals_are_equally_likely():
     states = np.zeros(1, STATE)
     states["rules"] = ALL_RULES["eaai"].block
     for seed in range(4000):
-        play_hands(states, np.uint64(seed), 0, 1, int(Policy.RANDOM), False, np.zeros(16, np.int64))
+        play_hands(states, np.uint64(seed), 0, 1, int(Policy.RANDOM), False, np.zeros(NUM_COUNTS, np.int64))
         decks.append(states["deck"][0].copy())
     cards = np.array(decks, np.int64)
     expected = len(cards) / 52

@@ -31,6 +31,9 @@ def _of(*prefixes: str, but: tuple[str, ...] = ()) -> tuple[str, ...]:
     return tuple(name for name in _ALL if name.startswith(prefixes) and name not in but)
 
 
+HOLLYWOOD = ("hollywood", "hollywood-oklahoma")
+# Rule pages whose games end as DG's do.
+PAGES = ("big-gin", *HOLLYWOOD)
 DG, GR_ALL, HT1, HT2, GC = _of("dg"), _of("gr"), _of("ht1"), _of("ht2"), _of("gc")
 ELEVEN = ("ht2-simple", "ht2-traditional", "dg-eleven", "gr-eleven", "gr-eleven-oklahoma", "ht1-elder")
 GIN_ONLY = ("dg-simple", "gr-gin-only-oklahoma")
@@ -66,7 +69,7 @@ EXPECTED: dict[str, list[tuple[Any, tuple[str, ...]]]] = {
     "knock limit": [
         ([10, 10, 10], ()),
         ([0, 0, 0], GIN_ONLY),
-        ([1, 7, 10], ("dg-oklahoma", "dg-eleven-oklahoma", "gc-oklahoma", "gr-ace-one")),
+        ([1, 7, 10], ("dg-oklahoma", "dg-eleven-oklahoma", "gc-oklahoma", "gr-ace-one", "hollywood-oklahoma")),
         ([0, 7, 10], ("gr-oklahoma", "gr-eleven-oklahoma")),
     ],
     "eleven/ten with Oklahoma": [
@@ -74,7 +77,7 @@ EXPECTED: dict[str, list[tuple[Any, tuple[str, ...]]]] = {
         ([True, True], ("dg-eleven", "gr-eleven", "ht1-elder")),
         ([True, False], ("gr-eleven-oklahoma",)),
     ],
-    "spade turned": [(1.0, ()), (2.0, GR_OKLAHOMA)],
+    "spade turned": [(1.0, ()), (2.0, (*GR_OKLAHOMA, "hollywood-oklahoma"))],
     "knocking is": [((True, True), ()), ((False, True), GR_ALL)],
     "illegal knock": [((False, "refused"), ()), ((False, True, False, True, 0), DG)],
     "stock end": [
@@ -90,26 +93,31 @@ EXPECTED: dict[str, list[tuple[Any, tuple[str, ...]]]] = {
         (("by hand", ["lay off 6S", "done"], ["lay off 7S", "done"], 41), (*HT1, *GC)),
     ],
     "knocker's melds": [("automatic", ()), (("chosen", 2, 2), (*HT1, "gc-chosen"))],
-    "no lay-off against gin": [((End.GIN, (), 70), ())],
+    "lay-off on gin": [((End.GIN, (), 70), ())],
     "undercut when": [
         ([("KNOCK", 1, 1), ("UNDERCUT", 25, 0), ("UNDERCUT", 26, 0)], ()),
         ([("KNOCK", 1, 1), ("TIE", 0, None), ("UNDERCUT", 26, 0)], (*DG, "openspiel")),
     ],
     "gin bonus": [((End.GIN, 25, 1), ())],
+    "big gin": [
+        ((End.GIN, 25, 1), ()),
+        ((End.BIG_GIN, 31, 1), ("big-gin",)),
+        ((End.BIG_GIN, 25, 1), ("hollywood-oklahoma",)),
+    ],
     "endless upcards": [((End.UPCARD_LIMIT, 50, None), ())],
     "repeated upcard": [("never", ()), (End.REPEATED_UPCARD, ("openspiel",))],
-    "play to": [(100, ()), (150, GR_OKLAHOMA), (0, ("openspiel",))],
+    "play to": [(100, ()), (150, (*GR_OKLAHOMA, "hollywood-oklahoma")), (0, ("openspiel",))],
     # Hands 40 to seat 1, then 80 and 80 to seat 0: bonus 100, boxes 50 and 25; openspiel ends after one hand.
     "game bonus and boxes": [
         (((160, 40), 0, None), _NO_BONUS),
-        (((310, 65), 0, 245), DG),
+        (((310, 65), 0, 245), (*DG, *PAGES)),
         (((310, 65), 0, None), (*HT1, "ht2-traditional")),
         (((0, 40), 1, None), ("openspiel",)),
     ],
     # 160 points and a game bonus of 100, doubled before or after two boxes, or with a bonus of 100.
     "shut-out": [
         (((160, 0), 0, None), _NO_BONUS),
-        (((570, 0), 0, 570), DG),
+        (((570, 0), 0, 570), (*DG, *PAGES)),
         (((620, 0), 0, None), HT1),
         (((410, 0), 0, None), ("ht2-traditional",)),
         (((80, 0), 0, None), ("openspiel",)),
@@ -117,11 +125,13 @@ EXPECTED: dict[str, list[tuple[Any, tuple[str, ...]]]] = {
     # Nine boxes outweigh the game bonus where the higher total wins.
     "winner": [
         (((160, 90), 0, None), _NO_BONUS),
-        (((285, 315), 1, 30), DG),
+        (((285, 315), 1, 30), (*DG, *PAGES)),
         (((285, 315), 0, None), HT1),
         (((285, 315), 1, None), ("ht2-traditional",)),
         (((0, 10), 1, None), ("openspiel",)),
     ],
+    "boxes": [([1, 1, 1, 1, 1], ()), ([1, 3, 2, 4, 5], ("hollywood-oklahoma",))],
+    "games at once": [("one game", ()), ([(30, 30), (20, 0), (0, 0)], HOLLYWOOD)],
 }
 
 
@@ -154,17 +164,24 @@ SHOWN: dict[str, tuple[list[str], list[Any]]] = {
     "illegal_knock": (["illegal knock"], ["refused", "discard"]),
     "stock_end": (["stock end"], ["void", "last-upcard", "wall"]),
     "layoff": (["laying off"], ["best", "deadwood-only", "by-hand"]),
+    "layoff_on_gin": (["lay-off on gin"], [True, False]),
     "spread": (["knocker's melds"], ["automatic", "chosen"]),
     "undercut_on_tie": (["undercut when"], [True, False]),
     "gin_bonus": (["gin bonus"], [20, 25]),
+    "big_gin_bonus": (["big gin"], [0, 31, 50]),
+    "knock_bonus": (["undercut when"], [0, 10]),
     "undercut_bonus": (["undercut when"], [10, 25]),
     "max_upcards": (["endless upcards"], [49, 50]),
     "repeated_upcard_draw": (["repeated upcard"], [True, False]),
     "first_starter": (["who goes first"], ["chance", "seat0"]),
-    "next_starter": (["who goes next"], ["loser", "alternate", "seat0"]),
+    "next_starter": (["who goes next"], ["loser", "alternate", "seat0", "winner"]),
+    "hollywood": (["games at once"], [True, False]),
     "target": (["play to"], [0, 100, 150, 250]),
     "game_bonus": (["game bonus and boxes", "winner"], [0, 100]),
     "box_bonus": (["game bonus and boxes"], [0, 20, 25]),
+    "gin_boxes": (["boxes"], [0, 1, 2]),
+    "big_gin_boxes": (["boxes"], [0, 3]),
+    "undercut_boxes": (["boxes"], [0, 1]),
     "shutout": (["shut-out"], ["none", "double-before-boxes", "double-after-boxes", "bonus"]),
     "shutout_bonus": (["shut-out"], [50, 100]),
     "net_score": (["game bonus and boxes"], [True, False]),
@@ -261,9 +278,10 @@ def test_a_preset_with_changes():
         ({"deal": 11}, ["deal", "traditional", "eleven-ten", 11]),
         ({"oklahoma": 1}, ["oklahoma", "true", "false", 1]),
         ({"knok_limit": 10}, ["knok_limit", "knock_limit"]),
-        ({"suits": 2, "ranks": 11}, ["hand_size", 24, 54, 11, 2, 22]),
-        ({"ranks": 5}, ["hand_size", 24, 54, 5]),
-        ({"hand_size": 3}, ["hand_size", 10, 40, 3]),
+        ({"suits": 2, "ranks": 11}, ["hand_size", 24, 11, 2, 22]),
+        ({"ranks": 5}, ["hand_size", 24, 5, 20]),
+        ({"big_gin_bonus": 201}, ["big_gin_bonus", 0, 200, 201]),
+        ({"hollywood": 3}, ["hollywood", "true", "false", 3]),
     ],
 )
 def test_a_wrong_value_names_field_value_and_what_is_allowed(changes, facts):
@@ -283,6 +301,11 @@ def test_a_wrong_value_names_field_value_and_what_is_allowed(changes, facts):
         ("eaai", {"repeated_upcard_draw": True}),
         ("dg-standard", {"shutout_bonus": 50}),
         ("ht2-traditional", {"shutout": "none", "shutout_bonus": 50}),
+        ("dg-simple", {"knock_bonus": 10}),
+        ("eaai", {"gin_boxes": 2}),
+        ("eaai", {"undercut_boxes": 1}),
+        ("dg-standard", {"big_gin_boxes": 3}),
+        ("openspiel", {"hollywood": True}),
     ],
 )
 def test_a_rule_that_can_have_no_effect_is_refused(preset, changes):

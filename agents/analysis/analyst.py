@@ -173,7 +173,7 @@ class Analyst:
             score=(int(score[0]), int(score[1])),
             result=None if outcome is None else str(outcome),
             points=(points[0], points[1]),
-            unit=GAME if hand.rules.target else POINTS,
+            unit=GAME if hand.rules.is_single_game else POINTS,
             analyst=self.name,
             decisions=tuple(decisions),
             draws=tuple(draws),
@@ -214,7 +214,7 @@ def _draws(hand: Hand, moments: list[Hand]) -> list[Draw]:
         return []
     states = np.concatenate([after[k].state for k in drew])
     points = draw_luck(states)
-    luck = points * chance_per_point(states["score"], states["rules"]["target"]) if hand.rules.target else points
+    luck = points * chance_per_point(states["score"], states["rules"]["target"]) if hand.rules.is_single_game else points
     return [
         Draw(
             move=k + 1,

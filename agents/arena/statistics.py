@@ -8,7 +8,7 @@ import numpy as np
 
 from agents.arena.lockstep import Lockstep, Observer
 from ginenv.engine.actions import KNOCK, PHASE_DISCARD, PHASE_DRAW, PHASE_UPCARD, STOCK, UPCARD
-from ginenv.engine.engine import NOBODY, End
+from ginenv.engine.engine import NOBODY, End, is_gin
 from ginenv.engine.jit import kernel, popcount
 from ginenv.engine.melds import deadwood
 from ginenv.tables.kernels import GAME
@@ -16,7 +16,6 @@ from ginenv.tables.kernels import GAME
 MAX_TURNS = 16
 MAX_DEADWOOD = 11
 
-_GIN = int(End.GIN)
 _KNOCKED = int(End.KNOCK)
 _UNDERCUT = int(End.UNDERCUT)
 
@@ -101,7 +100,7 @@ def _count_hand(t, s, seat):
         left = min(np.int64(s.deadwood[seat]), MAX_DEADWOOD - 1)
         t.ended[turn, left] += 1
         t.net_points[turn, left] += s.points if s.winner == seat else -s.points
-        if s.end == _GIN:
+        if is_gin(s.end):
             t.gins += 1
             t.gin_points += s.points
         else:
@@ -115,7 +114,7 @@ def _count_hand(t, s, seat):
         if s.end == _UNDERCUT:
             t.undercuts_given += 1
             t.undercut_points += s.points
-        elif s.end == _GIN or s.end == _KNOCKED:
+        elif is_gin(s.end) or s.end == _KNOCKED:
             t.caught += 1
             t.caught_deadwood += s.deadwood[seat]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from agents.opponent_model.turns import MAX_TURNS, TURN, read_turns
-from ginenv.engine.engine import End
+from ginenv.engine.engine import is_gin
 from ginenv.engine.jit import kernel
 from ginenv.engine.melds import card_points
 
@@ -22,7 +22,6 @@ HABITS = (
 NUM_HABITS = len(HABITS)
 COUNTS = np.dtype([("did", np.float64, (NUM_HABITS,)), ("could", np.float64, (NUM_HABITS,))], align=True)
 _EARLY, _LATE, _LOW, _HIGH = 3, 10, 5, 10
-_GIN = int(End.GIN)
 
 
 @kernel
@@ -51,8 +50,8 @@ def _count_habits(v, c, turns):
                 _add(c, 5, card_points(np.int64(t.discarded)) >= _HIGH)
     _add(c, 0, early)
     mine = v.knocker == 1
-    _add(c, 1, mine and v.end == _GIN)
-    if mine and v.end != _GIN:
+    _add(c, 1, mine and is_gin(v.end))
+    if mine and not is_gin(v.end):
         _add(c, 2, v.deadwood[1] <= _LOW)
     _add(c, 6, last >= _LATE)
 

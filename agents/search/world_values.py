@@ -14,7 +14,7 @@ import torch
 from agents.network.checkpoint import CheckpointError, load_critic, read_metadata
 from agents.network.inputs import SEEN, HeuristicFeatures, expand_cards, observe_states
 from agents.network.nets import GAME_REWARD, POINT_REWARD, FrozenCritic, has_bfloat16_units
-from agents.win_probability import EquityBank, chance_to_win, equity_bank
+from agents.win_probability import EquityBank, chance_to_win, equity_bank, plays_for_points
 from ginenv.engine.actions import KNOCK, PHASE_OVER
 from ginenv.engine.engine import NOBODY, STATE, apply
 from ginenv.engine.game import score_hand
@@ -91,7 +91,7 @@ def branch(v, found, worlds, equity, branches):
 def _price(b, bank):
     """What the end of a hand is worth: the chance to win the game, or points / 100 where a single hand is played."""
     s = b.state
-    if s.rules.target == 0:
+    if plays_for_points(s):
         if s.winner == NOBODY:
             return 0.0
         return s.points / 100.0 if s.winner == b.seat else -s.points / 100.0
@@ -111,7 +111,7 @@ def _price_all(branches, bank, values, in_play):
         if b.state.phase == PHASE_OVER:
             values[i] = _price(b, bank)
         else:
-            values[i] = chance_to_win(bank, b.equity, b.state, b.seat) if b.state.rules.target > 0 else np.nan
+            values[i] = np.nan if plays_for_points(b.state) else chance_to_win(bank, b.equity, b.state, b.seat)
             in_play[count] = i
             count += 1
     return count

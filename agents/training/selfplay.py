@@ -20,11 +20,11 @@ from agents.network.bounds import BOUNDS, blank_all
 from agents.network.inputs import NUM_HEURISTIC_FEATURES, SEEN_FIELDS, HeuristicFeatures, observe_state
 from agents.network.nets import GAME_REWARD, POINT_REWARD
 from agents.network.sampling import list_actions, sample_action
-from agents.win_probability import EquityBank, chance_to_win, equity_bank
+from agents.win_probability import EquityBank, chance_to_win, equity_bank, plays_for_points
 from ginenv.bots.hand_kernels import least_deadwood
 from ginenv.bots.population import PopulationPlayer
 from ginenv.engine.actions import KNOCK, NUM_ACTIONS
-from ginenv.engine.engine import NOBODY, STATE, End, apply, next_word
+from ginenv.engine.engine import NOBODY, STATE, End, apply, is_gin, next_word
 from ginenv.engine.game import score_hand
 from ginenv.engine.jit import ctz, kernel, mix, popcount, record_copy
 from ginenv.engine.melds import deadwood
@@ -39,7 +39,7 @@ NO_EQUITY = EquityBank(np.zeros(1, np.float32), np.zeros((0, 3), np.int64))
 # Keys of the training domain (``agents.deal_streams``), made inside the kernel.
 _TRAIN_BITS = np.uint64(int(Domain.TRAIN) << 60)
 _CHOICE_SALT = np.uint64(0x0DD5_0F_0A_6A_3E)
-_GIN, _UNDERCUT = int(End.GIN), int(End.UNDERCUT)
+_UNDERCUT = int(End.UNDERCUT)
 
 # What training keeps about a table, beside its ``TABLE``.
 GAME_RECORD = np.dtype(
@@ -182,8 +182,7 @@ _copy_state = record_copy(STATE, "hands", STATE, "hands", "history")
 @kernel
 def _hand_reward(s, rules, equity):
     """Seat 0's reward for a hand that is over, which is scored: its points, or the change in the chance of winning the game."""
-    if equity.layout.shape[0] == 0 or s.rules.target == 0:
-        # Where there is no game, points are all there is to win.
+    if equity.layout.shape[0] == 0 or plays_for_points(s):
         if s.winner == NOBODY:
             return 0.0
         return s.points * POINT_REWARD if s.winner == 0 else -s.points * POINT_REWARD
@@ -235,7 +234,7 @@ def _sample(steps, rows, logits, seed):
 @kernel
 def _count(s, tally):
     tally[0] += 1
-    tally[1] += s.end == _GIN
+    tally[1] += is_gin(s.end)
     tally[2] += s.knocker != NOBODY
     tally[3] += s.num_history
     tally[4] += s.end == _UNDERCUT

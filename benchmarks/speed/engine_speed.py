@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.speed import peers_openspiel, peers_rlcard
 from benchmarks.speed.throughput import Throughput, compare, measure, write_results
 from ginenv.engine.engine import STATE
-from ginenv.engine.perft import Policy, play_hands
+from ginenv.engine.perft import NUM_COUNTS, Policy, play_hands
 from ginenv.engine.rules import PRESETS
 
 RESULTS = Path(__file__).parents[1] / "results" / "engine_speed.json"
@@ -29,7 +29,7 @@ def random_hands(rules: str, seconds: float, seed: int = 0) -> Throughput:
     """Uniformly random hands of the compiled engine, one after the other in one state record."""
     states = np.zeros(1, STATE)
     states["rules"] = PRESETS[rules].block
-    counts = np.zeros(16, np.int64)
+    counts = np.zeros(NUM_COUNTS, np.int64)
     first = 0
 
     def play() -> tuple[int, int]:

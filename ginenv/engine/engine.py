@@ -49,6 +49,7 @@ from ginenv.engine.state import (  # noqa: F401  (also exported from here)
     STATE,
     End,
     deal,
+    is_gin,
     oklahoma_limit,
     shuffle,
     turn_first,
@@ -60,7 +61,7 @@ STOCK_LEFT = 2
 END_VOID, END_LAST_UPCARD, END_WALL = range(3)
 LAYOFF_BEST, LAYOFF_DEADWOOD_ONLY, LAYOFF_BY_HAND = range(3)
 
-_GIN, _KNOCK, _UNDERCUT, _TIE, _STOCK, _UPCARDS, _REPEATED = (int(end) for end in End if end)
+_GIN, _KNOCK, _UNDERCUT, _TIE, _STOCK, _UPCARDS, _REPEATED, _BIG_GIN = (int(end) for end in End if end)
 
 
 @kernel
@@ -239,11 +240,15 @@ def _score(s):
     if mine == 0:
         theirs = deadwood(s.hands[other])
         s.deadwood[other] = theirs
-        _finish(s, _GIN, knocker, theirs + s.rules.gin_bonus)
+        thrown = np.int64(1) << s.pile[s.num_pile - 1]
+        if s.rules.big_gin_bonus and deadwood(s.hands[knocker] | thrown) == 0:
+            _finish(s, _BIG_GIN, knocker, theirs + s.rules.big_gin_bonus)
+        else:
+            _finish(s, _GIN, knocker, theirs + s.rules.gin_bonus)
         return
     theirs = np.int64(s.deadwood[other])
     if theirs > mine:
-        _finish(s, _KNOCK, knocker, theirs - mine)
+        _finish(s, _KNOCK, knocker, theirs - mine + s.rules.knock_bonus)
     elif theirs < mine or s.rules.undercut_on_tie:
         _finish(s, _UNDERCUT, other, mine - theirs + s.rules.undercut_bonus)
     else:
@@ -266,12 +271,12 @@ def _lay_off(s, seat, card):
 
 @kernel
 def _defend(s):
-    """After the spread: gin scores at once; otherwise the defender lays off, automatically or card by card."""
+    """After the spread: gin scores at once, if nothing is laid off on it; else the defender lays off, automatically or card by card."""
     knocker = s.knocker
     other = 1 - knocker
     melded = s.spread[0] | s.spread[1] | s.spread[2] | s.spread[3]
     s.deadwood[knocker] = points_of(s.hands[knocker] & ~melded)
-    if s.deadwood[knocker] == 0:
+    if s.deadwood[knocker] == 0 and not s.rules.layoff_on_gin:
         _score(s)
         return
     cards = s.hands[other]

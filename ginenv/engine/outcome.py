@@ -51,7 +51,7 @@ class Outcome:
         if self.knocker is None:
             return END_WORDS[self.end]
         mine, theirs = self.deadwood[self.knocker], self.deadwood[1 - self.knocker]
-        what = "gin" if self.end == End.GIN else "knock"
+        what = {End.GIN: "gin", End.BIG_GIN: "big gin"}.get(self.end, "knock")
         parts = [f"{what} by {names[self.knocker]}, deadwood {mine} against {theirs}"]
         if self.end in (End.UNDERCUT, End.TIE):
             parts.append(END_WORDS[self.end])

@@ -28,7 +28,7 @@ class Policy(enum.IntEnum):
 
 
 _HANDS, _DECISIONS, _GAMES, _LAID, _POINTS, _GAME_TOTAL, _END = 0, 1, 2, 3, 4, 6, 8
-_NUM_COUNTS = _END + len(End)
+NUM_COUNTS = _END + len(End)
 _CANDIDATES = 4
 _EAGER = int(Policy.EAGER)
 
@@ -99,7 +99,7 @@ def play_hands(states, seed, first, last, policy, games, counts):
         last: deal after the last one.
         policy: a ``Policy``.
         games: whether every deal begins a whole game rather than a single hand.
-        counts: ``int64[16]`` to add to.
+        counts: ``int64[NUM_COUNTS]`` to add to.
     """
     for start in range(first, last, states.shape[0]):
         size = min(states.shape[0], last - start)
@@ -153,7 +153,7 @@ def perft(
     """
     states = np.zeros(batch, STATE)
     states["rules"] = get_rules(rules).block
-    counts = np.zeros(_NUM_COUNTS, np.int64)
+    counts = np.zeros(NUM_COUNTS, np.int64)
     play_hands(states, np.uint64(seed), 0, deals, int(policy), games, counts)
     values = [int(value) for value in counts]
     return Counts(

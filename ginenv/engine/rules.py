@@ -3,7 +3,8 @@
 A ``Rules`` value holds everything that differs between variants, and one engine reads it. The presets
 are the columns of the tables in the documentation: ``dg-*`` (a program with learning opponents), ``gr`` (a program
 with a fixed-formula opponent), ``ht1`` and ``ht2-*`` (two how-to-play articles), ``gc`` (an online room), ``eaai`` (the 2021
-undergraduate challenge) and ``openspiel``.
+undergraduate challenge), ``openspiel``, and rule pages that the documentation names (``big-gin``, ``hollywood``,
+``hollywood-oklahoma``).
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ class Rules:
         knock_limit: the most deadwood with which a player may knock; 0 allows gin only.
         oklahoma: whether the value of the first upcard sets the knock limit (never above ``knock_limit``).
         oklahoma_ace: whether in Oklahoma an ace requires ``gin``, or sets the limit to ``one``.
-        spade_doubles: whether a spade as first upcard (or first discard of an eleven/ten deal) doubles the points of the hand.
+        spade_doubles: whether a spade as first upcard (or first discard of an eleven/ten deal) doubles the points of the hand
+            and the extra boxes for gin, big gin and undercuts.
         eleven_ten_oklahoma: in Oklahoma with an eleven/ten deal, the deal falls back to ``traditional``, or the
             ``first-discard`` sets the limit.
         gin: ``declared`` (a knock with deadwood 0, which may be declined) or ``automatic`` (the hand ends by itself).
@@ -48,21 +50,33 @@ class Rules:
             player may take the upcard and knock, or pass, which voids the hand.
         layoff: how the defender lays off: ``best`` (own melds chosen together with the lay-offs), ``deadwood-only`` (own melds
             fixed first) or ``by-hand`` (card by card).
+        layoff_on_gin: whether the defender lays off on gin too.
         spread: the knocker's melds are ``automatic`` (least deadwood, then least to lay off) or ``chosen`` by the knocker.
         undercut_on_tie: whether equal deadwood is an undercut; otherwise it scores 0 and nobody wins the hand.
         gin_bonus: points for gin.
+        big_gin_bonus: points for gin with a discard that also belongs to melds (big gin), in place of ``gin_bonus``; 0 where big gin
+            counts as gin.
         undercut_bonus: points for an undercut.
+        knock_bonus: points for a knock that wins the hand without gin.
         max_upcards: the hand ends as drawn at the attempt to take this many upcards (the offer does not count).
         repeated_upcard_draw: whether the hand is drawn when both players in turn take the upcard and discard it again.
         first_starter: who starts the first hand.
-        next_starter: who starts after a scored hand; after a drawn one, or one worth 0, the same player starts again.
+        next_starter: who starts after a scored hand (the other player deals); after a drawn one, or one worth 0, the same player
+            starts again.
+        hollywood: whether three games are played at once. A player's first winning hand counts in the first game, the second also in
+            the second game, later ones in all three; a game that is over takes no more hands. Each game has a target, boxes and
+            bonuses of its own, and the whole ends with the last of them.
         target: points that end the game; 0 ends it after one scored hand.
         game_bonus: points to the player who ends the game.
-        box_bonus: points for each hand won, paid to both players at the end of the game.
+        box_bonus: points for each box (a hand won is a box), paid to both players at the end of the game.
+        gin_boxes: extra boxes for gin.
+        big_gin_boxes: extra boxes for big gin, in place of ``gin_boxes``.
+        undercut_boxes: extra boxes for an undercut.
         shutout: what happens when the loser won no hand.
         shutout_bonus: the points of ``shutout="bonus"``.
         net_score: whether the loser's total is subtracted from the winner's.
-        winner: whether the first player at the ``target`` or the higher final ``total`` wins the game.
+        winner: whether the first player at the ``target`` or the higher final ``total`` wins the game. Of three games at once, the
+            player wins who won more of them, or whose totals add up to more.
         max_drawn_hands: a game ends when this many hands in a row are drawn.
         ranks: ranks in play, from the ace up.
         suits: suits in play.
@@ -82,17 +96,24 @@ class Rules:
     illegal_knock: Literal["refused", "discard"] = "refused"
     stock_end: Literal["void", "last-upcard", "wall"] = "void"
     layoff: Literal["best", "deadwood-only", "by-hand"] = "best"
+    layoff_on_gin: bool = False
     spread: Literal["automatic", "chosen"] = "automatic"
     undercut_on_tie: bool = False
     gin_bonus: Annotated[int, 0, 200] = 25
+    big_gin_bonus: Annotated[int, 0, 200] = 0
     undercut_bonus: Annotated[int, 0, 200] = 25
+    knock_bonus: Annotated[int, 0, 200] = 0
     max_upcards: Annotated[int, 1, 50] = 50
     repeated_upcard_draw: bool = False
     first_starter: Literal["chance", "seat0"] = "chance"
-    next_starter: Literal["loser", "alternate", "seat0"] = "loser"
+    next_starter: Literal["loser", "alternate", "seat0", "winner"] = "loser"
+    hollywood: bool = False
     target: Annotated[int, 0, 500] = 100
     game_bonus: Annotated[int, 0, 500] = 100
     box_bonus: Annotated[int, 0, 200] = 25
+    gin_boxes: Annotated[int, 0, 5] = 0
+    big_gin_boxes: Annotated[int, 0, 5] = 0
+    undercut_boxes: Annotated[int, 0, 5] = 0
     shutout: Literal["none", "double-before-boxes", "double-after-boxes", "bonus"] = "double-before-boxes"
     shutout_bonus: Annotated[int, 0, 500] = 100
     net_score: bool = True
@@ -118,11 +139,11 @@ class Rules:
             if getattr(self, name) != _DEFAULTS[name] and not has_effect(vars(self)):
                 value, usual = (quoted(str(each).lower()) for each in (getattr(self, name), _DEFAULTS[name]))
                 raise RulesError(f"rule {name} has no effect without {needs}, so it must be {usual}, got {value}")
-        # At least three cards in the stock, and no more discards than the pile of a state holds (engine.MAX_PILE).
-        fewest, most = 2 * self.hand_size + 4, 2 * self.hand_size + 34
-        if not fewest <= self.num_cards <= most:
+        # At least three cards in the stock.
+        fewest = 2 * self.hand_size + 4
+        if self.num_cards < fewest:
             raise RulesError(
-                f"hand_size {self.hand_size} needs a deck of {fewest} to {most} cards; "
+                f"hand_size {self.hand_size} needs a deck of at least {fewest} cards; "
                 f"{self.ranks} ranks of {self.suits} suits are {self.num_cards}"
             )
 
@@ -130,6 +151,11 @@ class Rules:
     def deals_eleven(self) -> bool:
         """Whether the starter gets eleven cards (DG's Oklahoma falls back to the traditional deal)."""
         return _deals_eleven(vars(self))
+
+    @property
+    def is_single_game(self) -> bool:
+        """Whether hands belong to one game; otherwise a single hand is played, or three games at once."""
+        return self.target > 0 and not self.hollywood
 
     @property
     def num_cards(self) -> int:
@@ -165,8 +191,12 @@ class Rules:
         return Rules(**values)
 
     def to_json(self) -> str:
-        """The rules as one JSON object, every field named, keys sorted."""
-        return json.dumps(dataclasses.asdict(self), sort_keys=True)
+        """The rules as one JSON object, keys sorted; of the ``EXTRA_RULES`` only those that are played."""
+        values = dataclasses.asdict(self)
+        return json.dumps(
+            {name: value for name, value in values.items() if name not in EXTRA_RULES or value != _DEFAULTS[name]},
+            sort_keys=True,
+        )
 
     @classmethod
     def from_block(cls, block: np.ndarray | np.void) -> Rules:
@@ -195,6 +225,16 @@ def _deals_eleven(rules: dict[str, Any]) -> bool:
     return rules["deal"] == "eleven-ten" and not fallback
 
 
+# Rules that most tables do without. Their absence is not named in stored rules, nor does it count in hashes.
+EXTRA_RULES = (
+    "big_gin_bonus",
+    "big_gin_boxes",
+    "gin_boxes",
+    "hollywood",
+    "knock_bonus",
+    "layoff_on_gin",
+    "undercut_boxes",
+)
 _DEFAULTS: dict[str, Any] = {field.name: field.default for field in dataclasses.fields(Rules)}
 # Rules that only change what other rules bring: what each needs, in words, and whether fields of rules have that.
 _NEEDS: dict[str, tuple[str, Callable[[dict[str, Any]], bool]]] = {
@@ -210,6 +250,14 @@ _NEEDS: dict[str, tuple[str, Callable[[dict[str, Any]], bool]]] = {
     "first_turn_knock": ("an eleven/ten deal", _deals_eleven),
     "repeated_upcard_draw": ("discard_taken_upcard", lambda rules: rules["discard_taken_upcard"]),
     "shutout_bonus": ("shutout=bonus", lambda rules: rules["shutout"] == "bonus"),
+    "knock_bonus": ("a knock limit above 0", lambda rules: rules["knock_limit"] != 0),
+    "gin_boxes": ("box_bonus", lambda rules: rules["box_bonus"] != 0),
+    "big_gin_boxes": (
+        "big_gin_bonus and box_bonus",
+        lambda rules: rules["big_gin_bonus"] != 0 and rules["box_bonus"] != 0,
+    ),
+    "undercut_boxes": ("box_bonus", lambda rules: rules["box_bonus"] != 0),
+    "hollywood": ("a target above 0", lambda rules: rules["target"] != 0),
 }
 
 _HINTS = get_type_hints(Rules, include_extras=True)
@@ -248,6 +296,7 @@ _GR = _POINTS_ONLY.replace(
 _HT2 = _POINTS_ONLY.replace(deal="eleven-ten", first_turn_knock=False, undercut_on_tie=True)
 _EAAI = _POINTS_ONLY.replace(undercut_on_tie=True, next_starter="alternate")
 _GC = _EAAI.replace(layoff="by-hand", stock_end="wall")
+_TIES = Rules(undercut_on_tie=True)
 
 PRESETS: dict[str, Rules] = {
     "dg-simple": _DG.replace(knock_limit=0),
@@ -268,6 +317,18 @@ PRESETS: dict[str, Rules] = {
         first_starter="seat0",
         next_starter="seat0",
         target=0,
+    ),
+    "big-gin": _TIES.replace(big_gin_bonus=31),
+    "hollywood": _TIES.replace(hollywood=True),
+    "hollywood-oklahoma": _TIES.replace(
+        hollywood=True,
+        oklahoma=True,
+        spade_doubles=True,
+        target=150,
+        big_gin_bonus=25,
+        gin_boxes=2,
+        big_gin_boxes=3,
+        undercut_boxes=1,
     ),
 }
 

@@ -41,7 +41,10 @@ from ginenv.pictures.sheet import ScoreSheet, pair_of, score_sheet
 from ginenv.view.view import make_views
 
 # Fields of a state that belong to the game or the players, not to the hand: replaying a hand does not set them.
-_GAME_FIELDS = ("key", "luck", "score", "total", "hand_no", "boxes", "drawn_hands", "game_over", "game_winner")
+_GAME_FIELDS = (
+    *("key", "luck", "score", "total", "hand_no", "boxes", "column_score", "column_boxes"),
+    *("drawn_hands", "game_over", "game_winner"),
+)
 
 
 # From Python, a call with an array costs a tenth of one with a record, so each frequent operation is one such call.
@@ -315,12 +318,12 @@ class Match:
 
     @property
     def score(self) -> tuple[int, int]:
-        """Points of hands so far, by seat."""
+        """Points of hands so far, by seat; of three games at once, in the first that is not over (in the last, once all are)."""
         return pair_of(self.hand.state["score"])
 
     @property
     def boxes(self) -> tuple[int, int]:
-        """Hands won so far, by seat."""
+        """Boxes won so far in the game of ``score``, by seat."""
         return pair_of(self.hand.state["boxes"])
 
     @property

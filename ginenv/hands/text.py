@@ -65,9 +65,13 @@ _CARD = "[A2-9TJQK][SCDH]"
 _TOKEN = re.compile(rf"p|s|t|[k+]?{_CARD}|a\d\d")
 _FIXED = {PASS: "p", STOCK: "s", UPCARD: "t"}
 # Numbers and pairs of a game, by their names in a line and in the record.
-_POSITION_NUMBERS = {"hand": "hand_no", "score": "score", "boxes": "boxes", "drawn": "drawn_hands"}
+_COLUMNS = {"columns": "column_score", "columnboxes": "column_boxes"}
+_POSITION_NUMBERS = {"hand": "hand_no", "score": "score", "boxes": "boxes", **_COLUMNS, "drawn": "drawn_hands"}
 _KEYS = {"key": "key", "luck": "luck"}
-_VIEW_NUMBERS = ("declined", "warned", "hand_no", "score", "boxes", "drawn_hands", "luck", "hand_luck")
+_VIEW_NUMBERS = {
+    **{name: name for name in ("declined", "warned", "hand_no", "score", "boxes", "drawn_hands", "luck", "hand_luck")},
+    **_COLUMNS,
+}
 
 
 @cache
@@ -200,17 +204,17 @@ class _Fields:
         return self._number(name, self.take(name, default), 1)
 
     def into(self, record: Any, field: str, name: str = "") -> None:
-        """Takes a number or a pair, 0 if it is missing, into a field of a record; the field's type limits its size."""
+        """Takes numbers, 0 if they are missing, into a field of a record; the field's type limits their size."""
         name = name or field
         dtype = record.dtype[field]
         most, base = int(np.iinfo(dtype.base).max), 16 if dtype.base == np.uint64 else 10
-        parts = self.take(name, "0:0" if dtype.shape else "0").split(":")
-        if len(parts) != (2 if dtype.shape else 1):
-            raise TextError(
-                must_be(f"field {name!r}", "a pair such as 36:38" if dtype.shape else "one number", ":".join(parts))
-            )
+        size = dtype.itemsize // dtype.base.itemsize
+        parts = self.take(name, _zeros(size)).split(":")
+        if len(parts) != size:
+            kind = "one number" if size == 1 else "a pair such as 36:38" if size == 2 else f"{size} numbers with : between"
+            raise TextError(must_be(f"field {name!r}", kind, ":".join(parts)))
         numbers = [self._number(name, part, most, base) for part in parts]
-        record[field] = numbers if dtype.shape else numbers[0]
+        record[field] = np.array(numbers, dtype.base).reshape(dtype.shape)
 
     def _number(self, name: str, text: str, most: int, base: int = 10) -> int:
         digits = "[0-9a-f]+" if base == 16 else "-?[0-9]+"
@@ -244,9 +248,13 @@ def _numbers(record: Any, fields: dict[str, str]) -> list[tuple[str, str, str]]:
     lines = []
     for name, field in fields.items():
         base = "x" if record[field].dtype == np.uint64 else "d"
-        text = ":".join(f"{int(part):{base}}" for part in np.atleast_1d(record[field]))
-        lines.append((name, text, "0:0" if ":" in text else "0"))
+        numbers = np.ravel(record[field])
+        lines.append((name, ":".join(f"{int(number):{base}}" for number in numbers), _zeros(len(numbers))))
     return lines
+
+
+def _zeros(size: int) -> str:
+    return ":".join("0" * size)
 
 
 @contextmanager
@@ -353,7 +361,7 @@ def format_view(view: np.ndarray) -> str:
             ("drawn", "" if v["drawn"] == NO_CARD else card_name(int(v["drawn"])), ""),
             ("actions", "".join(_tokens_of(view)), ""),
             ("shown", format_cards(shown, separator=""), ""),
-            *_numbers(v, {name: name for name in _VIEW_NUMBERS}),
+            *_numbers(v, _VIEW_NUMBERS),
         ],
     )
     try:
@@ -397,8 +405,8 @@ def parse_view(text: str) -> np.ndarray:
         replay.push(_action(token), token)
     view = replay.view()
     v: Any = view[0]
-    for name in _VIEW_NUMBERS:
-        fields.into(v, name)
+    for name, field in _VIEW_NUMBERS.items():
+        fields.into(v, field, name)
     if v["warned"] > 1:
         raise TextError(must_be("field 'warned'", "a whole number from 0 to 1", str(v["warned"])))
     fields.finish()

@@ -136,6 +136,7 @@ def ending_words(view: np.void, opponent: str) -> str:
     counts = f"{int(view['deadwood'][0])} against {int(view['deadwood'][1])}"
     words = {
         End.GIN: f"gin by {knocker}",
+        End.BIG_GIN: f"big gin by {knocker}",
         End.KNOCK: f"{knocker} knocked, deadwood {counts}",
         End.UNDERCUT: f"{knocker} knocked into an undercut, deadwood {counts}",
         End.TIE: f"equal deadwood, {counts}: nobody scores",

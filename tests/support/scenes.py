@@ -14,7 +14,7 @@ from ginenv.engine.outcome import Outcome
 from ginenv.engine.rules import PRESETS, Rules
 from ginenv.errors import IllegalActionError
 from ginenv.hands.hand import Hand, Match
-from ginenv.pictures.sheet import score_sheet
+from ginenv.pictures.sheet import ScoreSheet, score_sheet
 
 GR = PRESETS["gr"]
 # The presets, and options that the sources name beside them.
@@ -294,9 +294,12 @@ def spread(rules: Rules) -> Any:
     return "chosen", count, len(narrow.legal_actions())
 
 
-def no_layoff_against_gin(rules: Rules) -> Any:
+def layoff_on_gin(rules: Rules) -> Any:
     """4S and 5S could be laid off on AS 2S 3S; against gin they stay."""
-    outcome = finish(knocked(rules, f"{MELDED} JS", LOOSE.replace("2C 4C", "4S 5S")))
+    hand = knocked(rules, f"{MELDED} JS", LOOSE.replace("2C 4C", "4S 5S"))
+    if hand.phase == "layoff":
+        return "by hand"
+    outcome = finish(hand)
     return outcome.end, outcome.laid_off, outcome.deadwood[0]
 
 
@@ -313,6 +316,12 @@ def undercut(rules: Rules) -> Any:
 
 def gin_bonus(rules: Rules) -> Any:
     outcome = finish(knocked(rules, f"{MELDED} 4S", LOOSE))
+    return outcome.end, outcome.points - outcome.deadwood[0], outcome.winner
+
+
+def big_gin(rules: Rules) -> Any:
+    """Gin that discards the KH of a run, all eleven cards melded: what it is called, and its points."""
+    outcome = finish(knocked(rules, "AS 2S 3S 9H TH JH QH QC QD QS", "2C 4C 6C 8C TC 3D 5D 9D JD KS"))
     return outcome.end, outcome.points - outcome.deadwood[0], outcome.winner
 
 
@@ -358,17 +367,36 @@ def won(seat: int, points: int) -> Outcome:
     return Outcome(End.KNOCK, winner=seat, knocker=seat, points=points)
 
 
+def first_game(sheet: ScoreSheet) -> ScoreSheet:
+    """The sheet of the first of the games that are played at once."""
+    return sheet.games[0] if sheet.games else sheet
+
+
+def boxes(rules: Rules) -> Any:
+    """Boxes for a knock, gin, an undercut and big gin, and for gin when a spade doubles."""
+    ends = [(End.KNOCK, False), (End.GIN, False), (End.UNDERCUT, False), (End.BIG_GIN, False), (End.GIN, True)]
+    return [score_sheet(rules, [Outcome(end, 0, 0, 5, doubled=doubled)]).boxes[0] for end, doubled in ends]
+
+
+def games_at_once(rules: Rules) -> Any:
+    """Where the first and the second hand won by seat 0 and the first one won by seat 1 count."""
+    if not rules.target:
+        return "one game"
+    games = score_sheet(rules, [won(0, 10), won(1, 30), won(0, 20)]).games
+    return [game.totals for game in games] or "one game"
+
+
 def play_to(rules: Rules) -> Any:
-    """The fewest points that end a game."""
-    return next(points for points in range(0, 502) if score_sheet(rules, [won(0, points)]).is_over)
+    """The fewest points that end a game (the first of three)."""
+    return next(points for points in range(0, 502) if first_game(score_sheet(rules, [won(0, points)])).is_over)
 
 
 def close(rules: Rules, hands: list[tuple[int, int]]) -> Any:
-    """Totals, winner and net of a game of hands, as far as it lasts."""
+    """Totals, winner and net of a game of hands (the first of three), as far as it lasts."""
     booked: list[Outcome] = []
     for seat, points in hands:
         booked.append(won(seat, points))
-        sheet = score_sheet(rules, booked)
+        sheet = first_game(score_sheet(rules, booked))
         if sheet.is_over:
             return sheet.totals, sheet.winner, sheet.net
     raise AssertionError("the game goes on")
@@ -393,8 +421,8 @@ PROBES: dict[str, Callable[[Rules], Any]] = {
     "discarding the upcard just taken": discard_taken, "knock limit": knock_limit,
     "eleven/ten with Oklahoma": first_discard_limit, "spade turned": spade, "knocking is": gin,
     "illegal knock": illegal_knock, "stock end": stock_end, "wall": wall, "a drawn hand": drawn_hand,
-    "laying off": lay_off, "knocker's melds": spread, "no lay-off against gin": no_layoff_against_gin,
-    "undercut when": undercut, "gin bonus": gin_bonus, "endless upcards": endless_upcards,
+    "laying off": lay_off, "knocker's melds": spread, "lay-off on gin": layoff_on_gin,
+    "undercut when": undercut, "gin bonus": gin_bonus, "big gin": big_gin, "endless upcards": endless_upcards,
     "repeated upcard": repeated_upcard, "play to": play_to, "game bonus and boxes": game_bonus_and_boxes,
-    "shut-out": shut_out, "winner": winner,
+    "shut-out": shut_out, "winner": winner, "boxes": boxes, "games at once": games_at_once,
 }  # fmt: skip
