@@ -214,7 +214,9 @@ def _draws(hand: Hand, moments: list[Hand]) -> list[Draw]:
         return []
     states = np.concatenate([after[k].state for k in drew])
     points = draw_luck(states)
-    luck = points * chance_per_point(states["score"], states["rules"]["target"]) if hand.rules.is_single_game else points
+    luck = (
+        points * chance_per_point(states["score"], states["rules"]["target"]) if hand.rules.is_single_game else points
+    )
     return [
         Draw(
             move=k + 1,

@@ -211,7 +211,9 @@ class _Fields:
         size = dtype.itemsize // dtype.base.itemsize
         parts = self.take(name, _zeros(size)).split(":")
         if len(parts) != size:
-            kind = "one number" if size == 1 else "a pair such as 36:38" if size == 2 else f"{size} numbers with : between"
+            kind = (
+                "one number" if size == 1 else "a pair such as 36:38" if size == 2 else f"{size} numbers with : between"
+            )
             raise TextError(must_be(f"field {name!r}", kind, ":".join(parts)))
         numbers = [self._number(name, part, most, base) for part in parts]
         record[field] = np.array(numbers, dtype.base).reshape(dtype.shape)

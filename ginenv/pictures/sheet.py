@@ -207,9 +207,7 @@ def _sheet(
     return ScoreSheet(rows, tuple(closing), before, winner, net, True, boxes)
 
 
-def _settled(
-    rules: Rules, score: Pair, boxes: Pair, ended: int, without: Sequence[str]
-) -> tuple[Pair, int | None]:
+def _settled(rules: Rules, score: Pair, boxes: Pair, ended: int, without: Sequence[str]) -> tuple[Pair, int | None]:
     """Totals and winner of a game, settled by the engine under rules without some bonuses."""
     states = np.zeros(1, STATE)
     states["rules"] = rules.block
