@@ -128,25 +128,16 @@ def _primary(buttons: list[dict[str, str]], hint: tuple[int, str] | None, phase:
 
 def sheet_values(sheet: ScoreSheet, names: tuple[str, str]) -> dict[str, Any]:
     """What ``sheet_part.html`` shows of a score sheet."""
-    rows = []
-    for number, (outcome, running) in enumerate(sheet.rows, 1):
-        rows.append({"label": number, "cells": running, "winner": outcome.winner, "note": outcome.describe(names)})
-    won = [sum(outcome.winner == side for outcome, _ in sheet.rows) for side in (0, 1)]
-    closing = [
+    rows = [
         {
-            "label": label,
-            "cells": [f"{n} ({x})" if label == "boxes" else f"{x:+}" for n, x in zip(won, added, strict=True)],
+            "label": line.label,
+            "cells": line.cells,
+            "winner": None if line.outcome is None else line.outcome.winner,
+            "note": "" if line.outcome is None else line.outcome.describe(names),
         }
-        for label, added in sheet.closing
+        for line in sheet.lines()
     ]
-    won_by = "nobody" if sheet.winner is None else names[sheet.winner]
-    net = f", net {sheet.net}" if sheet.net is not None else ""
-    return {
-        "rows": rows,
-        "closing": closing,
-        "totals": sheet.totals if sheet.is_over else None,
-        "winner": f"won by {won_by}{net}" if sheet.is_over else "",
-    }
+    return {"games": len(sheet.games), "rows": rows, "verdict": sheet.verdict(names)}
 
 
 def _memory(view: Any) -> list[tuple[str, list[int]]]:

@@ -64,7 +64,8 @@ def replay(terminal: Terminal, name: str, record: Record) -> None:
     while True:
         terminal.say(*_lines(face, steps[at], names, f"step {at + 1} of {len(steps)}"), hang=LABEL)
         if record.match is not None and at == len(steps) - 1:
-            terminal.say(*face.sheet(record.match.sheet(), names), hang=sheet_column(names))
+            sheet = record.match.sheet()
+            terminal.say(*face.sheet(sheet, names), hang=sheet_column(sheet, names))
         while True:
             word = terminal.ask("replay> ").lower()
             if word in ("q", "quit", "leave"):

@@ -94,8 +94,8 @@ class Table:
         self.terminal.say("")
 
     def _show_sheet(self) -> None:
-        names = self.live.names
-        self.terminal.say(*self.face.sheet(self.live.match.sheet(), names), hang=sheet_column(names))
+        names, sheet = self.live.names, self.live.match.sheet()
+        self.terminal.say(*self.face.sheet(sheet, names), hang=sheet_column(sheet, names))
 
     def _play(self, play: Callable[[], None]) -> None:
         """Plays an action; shows the end of the hand if that ends it."""
