@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 from starlette.testclient import TestClient
 
+from agents.play import rehearsal
 from agents.play.store import Home
 from agents.web import warmup as ready
 from agents.web.browser_session import Sessions
@@ -164,14 +165,13 @@ def test_compilation_of_the_rules_is_announced(guest):
 
 
 def test_what_the_first_game_needs_is_made_ready_without_a_trace(monkeypatch):
-    monkeypatch.setattr(ready, "_WAIT", 0)
     folders = []
-    real = ready.Home
-    monkeypatch.setattr(ready, "Home", lambda folder: folders.append(real(folder)) or folders[-1])
+    real = rehearsal.Home
+    monkeypatch.setattr(rehearsal, "Home", lambda folder: folders.append(real(folder)) or folders[-1])
     done = []
-    ready.make_ready(lambda number, total: done.append((number, total)))
+    ready.make_ready(lambda number, total: done.append((number, total)), wait=0)
     assert done == [(0, 2), (1, 2)]
-    assert len(folders) == 1 and not folders[0].path.exists()
+    assert len(folders) == 2 and not any(folder.path.exists() for folder in folders)
 
 
 def test_statistics_over_time_count_the_hands_that_the_tally_counts(guest):

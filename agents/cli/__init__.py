@@ -62,6 +62,7 @@ COMMANDS = {
         "agents.cli.levels:levels", "show, build, fit, export, import, rate or reset levels", reads_arguments=True
     ),
     "adaptation": Command("agents.cli.measure:adaptation", "LEVEL: what a level gains by learning"),
+    "warm": Command("agents.cli.warm:warm", "compiles everything now, so that nobody waits later", extra="match"),
     "games": Command("agents.cli.games:games", "games as Parquet tables of every decision", reads_arguments=True),
 }
 # What people do with the commands, by the first of each group.

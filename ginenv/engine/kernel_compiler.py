@@ -12,6 +12,8 @@ from __future__ import annotations
 import contextlib
 import gc
 import sys
+import threading
+import time
 from collections.abc import Callable
 from functools import cache
 from pickle import UnpicklingError
@@ -27,6 +29,12 @@ from numba.core.compiler import Compiler
 # Options for code without wrappers that only C calls.
 _ENTRY_OPTIONS: Any = {"no_cfunc_wrapper": True}
 _PART_OPTIONS: Any = {"no_cfunc_wrapper": True, "no_cpython_wrapper": True}
+
+# Compiling is announced once it has taken this long.
+_SILENT_SECONDS = 0.4
+_COMPILING = (
+    "compiling what is used for the first time (up to half a minute; 'gin warm' compiles everything at once) ..."
+)
 
 
 class _CacheImpl(CompileResultCacheImpl):
@@ -65,16 +73,33 @@ def _warn_once(message: str) -> None:
 
 
 class _Announcement(event.Listener):
-    """Says once per process that kernels are compiled, since that takes seconds."""
+    """Says once per process that kernels are compiled, as soon as this has taken so long that somebody may wonder.
+
+    Numba compiles one function at a time, whichever threads ask for it; what it calls is compiled within.
+    """
+
+    def __init__(self) -> None:
+        self.depth, self.seconds, self.began = 0, 0.0, 0.0
+        self.timer: threading.Timer | None = None
 
     def on_start(self, event: Any) -> None:
+        """Sets a clock, unless a kernel is being compiled already."""
         dispatcher = event.data.get("dispatcher") if isinstance(event.data, dict) else None
         module = getattr(getattr(dispatcher, "py_func", None), "__module__", "") or ""
-        if module.partition(".")[0] in ("ginenv", "agents"):
-            _warn_once("compiling what is used for the first time (up to half a minute) ...")
+        self.depth += 1
+        if self.depth == 1 and module.partition(".")[0] in ("ginenv", "agents"):
+            self.began = time.monotonic()
+            self.timer = threading.Timer(max(0.0, _SILENT_SECONDS - self.seconds), _warn_once, (_COMPILING,))
+            self.timer.daemon = True
+            self.timer.start()
 
     def on_end(self, event: Any) -> None:
-        """Says nothing."""
+        """Stops the clock."""
+        self.depth -= 1
+        if self.depth == 0 and self.timer is not None:
+            self.timer.cancel()
+            self.timer = None
+            self.seconds += time.monotonic() - self.began
 
 
 class _PartLibrary(JITCodeLibrary):
