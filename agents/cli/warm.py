@@ -16,7 +16,8 @@ import gymnasium as gym
 from numba.core import event
 
 from agents.analysis.sources import deal_and_play
-from agents.arena.matches import play_match, workers_pool
+from agents.arena.executors import process_pool
+from agents.arena.matches import play_match
 from agents.play.rehearsal import RULES, rehearse
 from agents.reports.terminal import counted, plain_console, progress_bar
 from ginenv.engine.kernel_cache import cache_root
@@ -139,7 +140,7 @@ def warm() -> None:
         raise GinError("no directory was found where compiled code can be kept; GINENV_CACHE_DIR names one")
     console, began, made, without = plain_console(), time.monotonic(), 0, {}
     workers = min(_MOST_WORKERS, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2)
-    with progress_bar(console, len(STEPS), "compiling") as tick, workers_pool(workers) as pool:
+    with progress_bar(console, len(STEPS), "compiling") as tick, process_pool(workers) as pool:
         tick(0)
         waiting = {pool.submit(take, step): step for step in STEPS}
         for done, future in enumerate(as_completed(waiting), 1):
