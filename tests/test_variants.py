@@ -7,9 +7,15 @@ The pages: Big gin, ``ginrummy.com/scoring.html``. Hollywood scoring, ``ginrummy
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
+import ginenv
+from agents.arena import play_match
+from agents.programs.protocol import EventEncoder
+from agents.programs.views import read_views
 from ginenv.engine.cards import cards_of, mask_of, parse_cards
 from ginenv.engine.engine import End, deadwood
 from ginenv.engine.game import next_starter
@@ -254,6 +260,57 @@ def test_a_played_game_is_scored_as_its_sheet_is():
         text = format_record(match)
         again = parse_record(text).match
         assert again is not None and format_record(again) == text and again.sheet() == sheet
+
+
+# ------------------------------------------------------------------ three games at every face
+
+
+def in_play(hands: int) -> Match:
+    """A Hollywood game in its next hand after some hands."""
+    match = Match("hollywood,target=60", seed=7)
+    rng = np.random.default_rng(8)
+    for _ in range(hands):
+        while not match.hand.is_over:
+            play_on(match, rng)
+        match.next_hand()
+    return match
+
+
+def test_players_see_the_points_of_all_three_games():
+    match = in_play(12)
+    columns = [game.totals for game in match.sheet().games]
+    assert columns[0] != columns[1] != columns[2] and any(mine != theirs for mine, theirs in columns)
+    for seat in range(2):
+        own_first = [[pair[seat], pair[1 - seat]] for pair in columns]
+        view = match.hand.view(seat)
+        assert view["column_score"][0].tolist() == own_first
+        deal = json.loads(EventEncoder(read_views(view)[0]).events[0])
+        assert deal["columns"] == own_first and deal["score"] == view["score"][0].tolist()
+
+
+def test_a_program_is_told_of_columns_only_where_there_are_any():
+    [view] = read_views(Match("eaai", seed=1).hand.view())
+    assert "columns" not in json.loads(EventEncoder(view).events[0])
+
+
+def test_environments_count_three_games_as_one():
+    env = ginenv.GameEnv("simple", "hollywood,target=20", reward="win")
+    _, info = env.reset(seed=3)
+    rng, over, rewards = np.random.default_rng(4), False, 0.0
+    while not over:
+        actions = np.flatnonzero(info["action_mask"])
+        _, reward, over, _, info = env.step(int(rng.choice(actions)))
+        rewards += float(reward)
+    lead = info["game"]["total"] - info["game"]["opponent_total"]
+    assert rewards == info["game"]["won"] == np.sign(lead)
+
+
+def test_a_match_plays_three_games_at_once():
+    result = play_match("simple", "formula", rules="hollywood,target=20", pairs=3)
+    totals = result.games["total"]
+    assert (
+        np.sign(totals[:, 0] - totals[:, 1]) == [{0: 1, 1: -1}.get(int(side), 0) for side in result.games["winner"]]
+    ).all()
 
 
 # ------------------------------------------------------------------ hands, scored once more

@@ -146,10 +146,11 @@ class EventEncoder:
     def _deal(self, view: Seen) -> None:
         # Index 0 is the seat that gets the events.
         starts = _SIDES[0 if view.started else 1]
+        columns = f',"columns":{encode(view.columns)}' if view.hollywood else ""
         self.events.append(
             f'{{"event":"deal","hand":{self.hand_no + 1},"seat":{view.seat},"starts":"{starts}","cards":[{_card_texts(self.hand)}],'
             f'"upcard":{_card(self.first_upcard)},"limit":{view.limit},"doubled":{_truth(view.doubled)},'
-            f'"score":[{view.score},{view.other_score}],"boxes":[{view.boxes},{view.other_boxes}]}}'
+            f'"score":[{view.score},{view.other_score}],"boxes":[{view.boxes},{view.other_boxes}]{columns}}}'
         )
 
     def continues(self, view: Seen) -> bool:

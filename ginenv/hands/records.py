@@ -34,6 +34,7 @@ from __future__ import annotations
 
 import re
 import zlib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -107,11 +108,12 @@ def format_record(played: Hand | Match, players: tuple[str, str] = ("", ""), not
     if match is None:
         lines += ["", *_hand_lines(hand, 1)]
     else:
-        running = [pair for _, pair in match.sheet().rows]
-        for number, (done, score) in enumerate(zip(match.played, running, strict=True), 1):
-            lines += ["", *_hand_lines(done, number), f"score: {score[0]} | {score[1]}"]
+        sheet = match.sheet()
+        for number, done in enumerate(match.played, 1):
+            score = _score_text(game.rows[number - 1][1] for game in sheet.games or (sheet,))
+            lines += ["", *_hand_lines(done, number), f"score: {score}"]
         if not hand.is_over:
-            lines += ["", *_hand_lines(hand, len(running) + 1)]
+            lines += ["", *_hand_lines(hand, len(match.played) + 1)]
         if match.is_over:
             lines += ["", f"end: {_end_text(match)}"]
     return "\n".join([*lines, f"check: {_check(lines)}"]) + "\n"
@@ -126,6 +128,11 @@ def _printable(text: str) -> str:
 
 def _check(lines: list[str]) -> str:
     return f"{zlib.crc32(chr(10).join(line.strip() for line in lines if line).encode()):08x}"
+
+
+def _score_text(pairs: Iterable[Sequence[int]]) -> str:
+    """The points of both seats, in each of the games that are played at once."""
+    return ", ".join(f"{first} | {second}" for first, second in pairs)
 
 
 def _end_text(match: Match) -> str:
@@ -264,7 +271,8 @@ class _Reader:
         number = 1
         while True:
             if match.hand.is_over:
-                expected = f"{match.score[0]} | {match.score[1]}"
+                columns = match.hand.state["column_score"][0].tolist()
+                expected = _score_text(columns if match.rules.hollywood else [match.score])
                 if (score := self._field("score")) != expected:
                     raise TextError(f"the score is {expected}, not {score[:40]!r}")
             if not self._peek().startswith("hand "):
