@@ -57,11 +57,17 @@ def deal_keys(domain: Domain, seed: int, start: int, count: int) -> np.ndarray:
     return _words(domain, seed, _DECKS, start, count)
 
 
-def luck_words(domain: Domain, seed: int, start: int, count: int) -> np.ndarray:
+def luck_words(domain: Domain, seed: int, start: int, count: int, salt: str = "") -> np.ndarray:
     """Private randomness of both seats of games ``start`` to ``start + count``: ``uint64[count, 2]``, for ``STATE["luck"]``.
 
-    Independent of the deals: no player can learn anything about the cards from it.
+    Independent of the deals: no player can learn anything about the cards from it. A program, which is told its own luck, could still
+    compute the seed from it, so with a salt every word is a hash of its own.
     """
+    if salt:
+        words = [
+            salted(salt, f"luck {domain.value} {seed}", number) for number in range(2 * start, 2 * (start + count))
+        ]
+        return np.array(words, np.uint64).reshape(count, 2)
     return _words(domain, seed, _LUCK, 2 * start, 2 * count).reshape(count, 2)
 
 

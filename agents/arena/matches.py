@@ -76,11 +76,20 @@ class MatchSettings:
         check_choice("forfeit", self.forfeit, ("game", "hand"))
         check_integer("batch", self.batch, 1)
         check_integer("seed", self.seed, 0)
-        self.mixed_seed("deals", 64)
+        # Raises if the salt is malformed.
+        self.deals_seed()
 
-    def mixed_seed(self, purpose: str, bits: int) -> int:
-        """The seed of the ``deals`` or of the ``players``, with the salt mixed in if there is one."""
-        return salted(self.salt, purpose, self.seed, bits) if self.salt else self.seed
+    def deals_seed(self) -> int:
+        """The seed of the deals, with the salt mixed in if there is one."""
+        return salted(self.salt, "deals", self.seed) if self.salt else self.seed
+
+    def player_seed(self, side: int) -> int:
+        """The seed of a side's player, inside or outside; with a salt, neither side's says anything about the other's."""
+        return salted(self.salt, "players", self.program_seed(side), 31) if self.salt else self.seed
+
+    def program_seed(self, side: int) -> int:
+        """What a program mixes with the salt to get its side's ``player_seed``."""
+        return 2 * self.seed + side
 
     def guarded(self, *players: str | Player) -> MatchSettings:
         """These settings with a new salt if a program plays and there is none."""
@@ -134,7 +143,7 @@ def play_pairs(
         IllegalActionError: if a player answers with an action that is not legal.
     """
     settings = settings.guarded(*players)
-    jobs = mirrored_jobs(settings.domain, settings.mixed_seed("deals", 64), first, pairs)
+    jobs = mirrored_jobs(settings.domain, settings.deals_seed(), first, pairs, settings.salt)
     unit = HAND if settings.unit == "hands" else GAME
     statistics, meter = Statistics(len(jobs)), LuckMeter(len(jobs), unit == HAND) if settings.luck else None
     programs = _programs(players)
@@ -184,11 +193,11 @@ def play_pairs(
     )
 
 
-def make_side(spec: str | Player, settings: MatchSettings) -> Player:
-    """Makes a player by its name, seeded by the match. A program gets the match's limits and salt; a level learns only if asked to."""
+def make_side(spec: str | Player, settings: MatchSettings, side: int) -> Player:
+    """Makes a side's player by name, seeded by the match. A program gets the match's limits and salt; a level learns only if asked to."""
     if isinstance(spec, str) and (parsed := parse_player(spec)).kind == "cmd":
-        return OutsidePlayer(parsed.argument, settings.seed, settings.limits, settings.salt)
-    return _without_profile(spec, settings.mixed_seed("players", 31))
+        return OutsidePlayer(parsed.argument, settings.program_seed(side), settings.limits, settings.salt)
+    return _without_profile(spec, settings.player_seed(side))
 
 
 def _without_profile(spec: str | Player, seed: int = 0) -> Player:
@@ -222,7 +231,7 @@ def _close(players: Iterable[Player]) -> list[dict[str, Any]]:
 def play_part(specs: Sequence[str | Player], settings: MatchSettings, first: int, pairs: int) -> Part:
     """Plays some pairs of a match; players given by name are made for these pairs and closed afterwards."""
     settings = settings.guarded(*specs)
-    players = (make_side(specs[0], settings), make_side(specs[1], settings))
+    players = (make_side(specs[0], settings, 0), make_side(specs[1], settings, 1))
     try:
         part = play_pairs(players, settings, first, pairs)
     finally:
@@ -314,7 +323,7 @@ def _play_match(
     tick = progress or (lambda done: None)
     own: list[Player] = []
     if executor is None:
-        own = [make_side(spec, settings) for spec in (a, b)]
+        own = [make_side(spec, settings, side) for side, spec in enumerate((a, b))]
         series = _series_of(own, settings, pairs)
         parts = _parts_here((own[0], own[1]), settings, pairs, series, tick)
     else:

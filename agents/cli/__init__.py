@@ -57,6 +57,7 @@ COMMANDS = {
     "tournament": Command("agents.cli.tournament:tournament", "CONFIG.yaml: everyone against everyone", extra="match"),
     "exploit": Command("agents.cli.measure:exploit", "PLAYER: trains best responses against a player", False),
     "conform": Command("agents.cli.programs:conform", "PROGRAM: does it keep to the line protocol?", extra="match"),
+    "bot": Command("agents.cli.bot:bot", "PLAYER: our player as a program of that protocol", extra="match"),
     "stress": Command("agents.cli.programs:stress", "matches against many bad programs", extra="match"),
     "levels": Command(
         "agents.cli.levels:levels", "show, build, fit, export, import, rate or reset levels", reads_arguments=True

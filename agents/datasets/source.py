@@ -54,7 +54,7 @@ class PlayedGames:
         Raises:
             GinError: if a player cannot be made, fails, or answers with an illegal action.
         """
-        sides = [make_side(name, self.settings) for name in self.players]
+        sides = [make_side(name, self.settings, side) for side, name in enumerate(self.players)]
         size = _TOGETHER[self.settings.unit]
         try:
             for first in range(0, self.count, size):
@@ -83,8 +83,11 @@ class PlayedGames:
 
 def _jobs(settings: MatchSettings, first: int, count: int) -> np.ndarray:
     """Jobs, each with a deal of its own; the players change seats from job to job."""
-    numbers, seed = first + np.arange(count), settings.mixed_seed("deals", 64)
-    keys, luck = deal_keys(Domain.TRAIN, seed, first, count), luck_words(Domain.TRAIN, seed, first, count)
+    numbers, seed = first + np.arange(count), settings.deals_seed()
+    keys, luck = (
+        deal_keys(Domain.TRAIN, seed, first, count),
+        luck_words(Domain.TRAIN, seed, first, count, settings.salt),
+    )
     return make_jobs(keys, luck, 2 * numbers[:, None] + np.arange(2), numbers & 1)
 
 

@@ -165,7 +165,7 @@ class OutsidePlayer:
     def _start(self, rules: Rules) -> None:
         self._starts += 1
         self._process = LineProcess(self.command, _games("bye", []), self.limits.end_seconds)
-        greeting = hello(rules, salted(self._salt, "seed", self.seed, 31), self.limits.seconds, self.limits.batch)
+        greeting = hello(rules, salted(self._salt, "players", self.seed, 31), self.limits.seconds, self.limits.batch)
         answer = _parsed(self._process.exchange(encode(greeting).encode(), self.limits.start_seconds), "handshake")
         if answer.get("type") != "ready":
             raise BotFault("handshake", f"answered hello with type {quoted(answer.get('type'))}; it must be 'ready'")
@@ -262,7 +262,7 @@ class OutsidePlayer:
                 continue
             both = (view.discards, view.knocks)
             choices.append([action_name(KNOCK * knock + card) for knock in range(2) if both[knock] >> card & 1])
-            games.append(encode({"slot": slots[i], "events": [], "phase": "knock", "legal": choices[-1]}))
+            games.append(question(slots[i], "[]", view, knock=choices[-1]))
             places.append(i)
         if not games:
             return
@@ -278,6 +278,8 @@ class OutsidePlayer:
         request = _games("act", games, f'"id":{self._lines},')
         message = _parsed(self._process.exchange(request, self.limits.seconds), "rubbish")
         number = message.get("id")
+        if message.get("type") == "error":
+            raise BotFault("rubbish", f"answered with an error: {quoted(message.get('message'))}")
         if message.get("type") != "answers" or not _is_usable(number) or number != self._lines:
             got = f"type {quoted(message.get('type'))} and id {quoted(number)}"
             raise BotFault("rubbish", f"answered with {got}; they must be 'answers' and {self._lines}")

@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from agents.programs.views import MOVE_BYTES, Seen
@@ -94,6 +94,7 @@ def _texts(before: str = "") -> Callable[[int], str]:
 
 
 _card_texts, _discard_texts, _knock_texts = _texts(), _texts(_DISCARD), _texts(_KNOCK)
+_QUOTED = [f'"{name}"' for name in _CARDS]
 
 
 def _card(card: int) -> str:
@@ -146,11 +147,14 @@ class EventEncoder:
     def _deal(self, view: Seen) -> None:
         # Index 0 is the seat that gets the events.
         starts = _SIDES[0 if view.started else 1]
-        columns = f',"columns":{encode(view.columns)}' if view.hollywood else ""
+        columns = ""
+        if view.hollywood:
+            columns = f',"columns":{encode(view.columns)},"column_boxes":{encode(view.box_columns)}'
         self.events.append(
             f'{{"event":"deal","hand":{self.hand_no + 1},"seat":{view.seat},"starts":"{starts}","cards":[{_card_texts(self.hand)}],'
             f'"upcard":{_card(self.first_upcard)},"limit":{view.limit},"doubled":{_truth(view.doubled)},'
-            f'"score":[{view.score},{view.other_score}],"boxes":[{view.boxes},{view.other_boxes}]{columns}}}'
+            f'"score":[{view.score},{view.other_score}],"boxes":[{view.boxes},{view.other_boxes}],'
+            f'"drawn_hands":{view.drawn_hands}{columns}}}'
         )
 
     def continues(self, view: Seen) -> bool:
@@ -211,15 +215,7 @@ class EventEncoder:
         if self.spread_sent:
             return
         self.spread_sent = True
-        spread = (view.spread_0, view.spread_1, view.spread_2, view.spread_3)
-        melds = [meld & ~view.laid for meld in spread if meld]
-        loose = view.hand if view.knocker == 0 else view.shown
-        for meld in melds:
-            loose &= ~meld
-        laid_out = ",".join(f"[{_card_texts(meld)}]" for meld in melds)
-        self.events.append(
-            f'{{"event":"spread","who":"{_SIDES[view.knocker]}","melds":[{laid_out}],"deadwood":[{_card_texts(loose)}]}}'
-        )
+        self.events.append(f'{{"event":"spread","who":"{_SIDES[view.knocker]}",{_spread_texts(view, view.laid)}}}')
 
     def _finish(self, view: Seen) -> None:
         if view.knocker != NOBODY:
@@ -238,7 +234,7 @@ class EventEncoder:
             winner, reached = _SIDES[view.winner], max(score) >= view.target
         self.events.append(
             f'{{"event":"hand over","end":"{_END_NAMES[view.end]}","winner":"{winner}","points":{abs(view.points)},'
-            f'"score":[{score[0]},{score[1]}],"target_reached":{_truth(reached)}}}'
+            f'"score":[{score[0]},{score[1]}],"target_reached":{_truth(reached)},"luck":"{view.luck:016x}"}}'
         )
 
     def events_message(self) -> str:
@@ -251,6 +247,16 @@ class EventEncoder:
 def _own_cards(view: Seen) -> int:
     """A seat's own cards, including those that it has laid off."""
     return view.hand | view.laid if view.knocker == 1 else view.hand
+
+
+def _spread_texts(view: Seen, without: int = 0) -> str:
+    """The knocker's melds, without some cards, and its cards outside of them, as two keys of JSON."""
+    melds = [meld for meld in (view.spread_0, view.spread_1, view.spread_2, view.spread_3) if meld]
+    loose = view.hand if view.knocker == 0 else view.shown
+    for meld in melds:
+        loose &= ~meld
+    laid_out = ",".join(f"[{_card_texts(meld & ~without)}]" for meld in melds)
+    return f'"melds":[{laid_out}],"deadwood":[{_card_texts(loose)}]'
 
 
 def legal_texts(view: Seen) -> list[str]:
@@ -290,20 +296,30 @@ def _legal(view: Seen, split: bool) -> str:
     return encode(legal_texts(view))[1:-1] if discards else _FIXED_TEXTS[others, phase == PHASE_LAYOFF]
 
 
-def question(slot: int, events: str, view: Seen, split: bool = False) -> str:
-    """One game's part of an ``act`` message, as JSON.
+def question(slot: int, events: str, view: Seen, split: bool = False, knock: Sequence[str] = ()) -> str:
+    """One game's part of an ``act`` message, as JSON: everything that a program without a memory needs.
 
     Args:
         slot: the number by which the program knows the slot.
-        events: the unsent events (``Teller.events_message``).
+        events: the unsent events (``EventEncoder.events_message``).
         view: the view of the seat that is asked.
         split: whether it is asked for a discard first, and about a knock after it.
+        knock: in the question about a knock, the actions to choose from.
     """
     phase = view.phase
-    more = f',"arrangements":{encode(spread_choices(view))}' if phase == PHASE_SPREAD else ""
+    more = ""
+    if phase == PHASE_SPREAD:
+        more = f',"arrangements":{encode(spread_choices(view))}'
+    elif phase == PHASE_LAYOFF:
+        more = f",{_spread_texts(view)}"
+    name, legal = ("knock", encode(knock)[1:-1]) if knock else (PHASE_NAMES[phase], _legal(view, split))
+    pile = ",".join([_QUOTED[card] for card in view.pile[: view.num_pile]])
     return (
-        f'{{"slot":{slot},"events":{events},"phase":"{PHASE_NAMES[phase]}","hand":[{_card_texts(view.hand)}],'
-        f'"upcard":{_card(view.upcard)},"stock":{view.stock},"legal":[{_legal(view, split)}]{more}}}'
+        f'{{"slot":{slot},"events":{events},"phase":"{name}","hand":[{_card_texts(view.hand)}],'
+        f'"upcard":{_card(view.upcard)},"stock":{view.stock},"legal":[{legal}]{more},"pile":[{pile}],'
+        f'"opponent":{{"holds":[{_card_texts(view.other_known_cards)}],"refused":[{_card_texts(view.other_refused)}],'
+        f'"discarded":[{_card_texts(view.other_thrown)}]}},"limit":{view.limit},"doubled":{_truth(view.doubled)},'
+        f'"score":[{view.score},{view.other_score}],"luck":"{view.luck:016x}","hand_luck":"{view.hand_luck:016x}"}}'
     )
 
 

@@ -12,7 +12,7 @@ from ginenv.view.view import VIEW
 
 # Bytes of one move in ``Seen.moves``.
 MOVE_BYTES = len(Move._fields)
-_CODES = {"int64": "q", "int32": "i", "int16": "h", "uint8": "B"}
+_CODES = {"int64": "q", "uint64": "Q", "int32": "i", "int16": "h", "uint8": "B"}
 
 
 class Seen(NamedTuple):
@@ -23,12 +23,19 @@ class Seen(NamedTuple):
     and ``max_drawn_hands`` are rules.
 
     Attributes:
-        column_score: the points of the games that are played at once, in two bytes each (``columns``).
-        history: the actions of the hand, one byte each; only the first ``num_history`` count.
+        pile: the discard pile from the bottom, one byte each; only the first ``num_pile`` count.
+        history: the actions of the hand, likewise; only the first ``num_history`` count.
+        column_score: the points of the games that are played at once, in two bytes each (``columns``); the boxes in one byte each.
         moves: all moves of the hand (``ginenv.view.history.Move``), four bytes each.
     """
 
     hand: int
+    known_cards: int
+    other_known_cards: int
+    thrown: int
+    other_thrown: int
+    refused: int
+    other_refused: int
     spread_0: int
     spread_1: int
     spread_2: int
@@ -38,6 +45,8 @@ class Seen(NamedTuple):
     discards: int
     knocks: int
     others: int
+    luck: int
+    hand_luck: int
     score: int
     other_score: int
     points: int
@@ -58,12 +67,15 @@ class Seen(NamedTuple):
     end: int
     winner: int
     knocker: int
+    num_pile: int
     num_history: int
     column_score: bytes
+    column_boxes: bytes
     lenient_knock: int
     hollywood: int
     target: int
     max_drawn_hands: int
+    pile: bytes
     first_upcard: int
     history: bytes
     moves: bytes
@@ -73,6 +85,12 @@ class Seen(NamedTuple):
         """The points of each of the games that are played at once; zeros unless there are several."""
         points = _COLUMNS.unpack(self.column_score)
         return [[points[k], points[k + 1]] for k in range(0, len(points), 2)]
+
+    @property
+    def box_columns(self) -> list[list[int]]:
+        """The boxes of each of these games."""
+        boxes = self.column_boxes
+        return [list(boxes[k : k + 2]) for k in range(0, len(boxes), 2)]
 
 
 _COLUMNS = struct.Struct(f"={VIEW['column_score'].itemsize // 2}h")
@@ -85,7 +103,7 @@ def _layout() -> struct.Struct:
     fields |= {name: (rules[name], start + rules.fields[name][1]) for name in rules.names}  # type: ignore
     form, place = "=", 0
     for name, (kind, offset) in sorted(fields.items(), key=lambda field: field[1][1]):
-        if name in ("history", "column_score"):
+        if name in ("history", "pile", "column_score", "column_boxes"):
             code = f"{kind.itemsize}s"
         elif name in Seen._fields or name in ("legal", "spread"):
             code = f"{kind.itemsize // kind.base.itemsize}{_CODES[kind.base.name]}"

@@ -20,10 +20,25 @@ check      at the end, CRC-32 of the line up to here, so that a damaged line is 
            made by hand
 =========  ==============================================================================================================
 
-A view (``ginview1``) holds what one seat knows, and nothing that is hidden from it: ``seat``; ``up``, the first upcard; ``hand``,
-its cards now (laid-off ones too); ``drawn``, the card it drew in this turn; the public ``actions``; ``shown``, the opponent's
-cards if they are shown; ``declined`` and ``warned``; score and boxes, its own first; ``luck``, the decision's random word. A view
-is written for the seat to move, and at the end of the hand for both seats.
+A view (``ginview1``) holds what one seat knows, and nothing that is hidden from it. ``rules``, ``seat``, ``starter`` and ``hand`` are
+always there, the others where they have a value:
+
+=========  ==============================================================================================================
+rules      as above
+seat       whose view it is
+starter    seat that began the hand
+up         the first upcard; always there unless the rules deal eleven cards to the starter
+hand       the seat's cards now, laid-off ones too
+drawn      the card that it drew from the stock in this turn; always there in such a turn
+actions    as above
+shown      the opponent's cards, laid-off ones too, if they are shown
+declined   turns in which the seat could have knocked and did not; warned: 1 after a knock that became a discard
+hand_no    hands dealt before this one in the game; score, boxes: its own first; drawn_hands: hands drawn in a row
+luck       the decision's random word, hexadecimal; hand_luck: the hand's
+check      as above
+=========  ==============================================================================================================
+
+A view is written for the seat to move, and at the end of the hand for both seats.
 
 Reading replays every action. A position or view that cannot come up in play raises ``TextError`` with one sentence.
 """

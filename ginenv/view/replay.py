@@ -18,12 +18,21 @@ from ginenv.view.view import make_views
 
 @dataclass
 class SeatCards:
-    """What a view's line says besides the public actions; ``mine`` and ``shown`` are masks of cards."""
+    """What a seat knows besides the public actions; cards are masks.
+
+    Attributes:
+        seat: the seat.
+        mine: its cards when the actions are over, with those that it has laid off.
+        shown: the other seat's, likewise, where they are shown.
+        drawn: the card that it drew in this turn, or ``NO_CARD``.
+        current: its cards at this point of the actions, where that is known; only then is it known which knocks it declined.
+    """
 
     seat: int
     mine: int
     shown: int
     drawn: int
+    current: int = 0
 
 
 @kernel
@@ -97,10 +106,13 @@ class Replay:
             return False
         if card == state["taken"] and not state["rules"]["discard_taken_upcard"]:
             return False
+        own_cards = self.seat_cards.current if seat == self.seat_cards.seat else 0
+        if own_cards:
+            self._put(seat, own_cards)
         if action < KNOCK:
             # Hidden cards are interchangeable, and only the one discarded is needed.
-            state["hands"][seat] = bit
-            return True
+            state["hands"][seat] = own_cards or bit
+            return not own_cards or bool(_is_legal(self.states, action))
         self._open(seat, bit)
         return bool(_is_legal(self.states, action))
 
@@ -111,9 +123,12 @@ class Replay:
         hand_cards = cards[knocker] & ~thrown
         if hand_cards.bit_count() != int(self.state["rules"]["hand_size"]):
             raise TextError("the knocker's cards do not lie open")
-        self.state["hands"][knocker] = hand_cards | thrown
+        self._put(knocker, hand_cards | thrown)
         self.state["hands"][1 - knocker] = cards[1 - knocker]
-        # What was found out about the cards that were made up.
+
+    def _put(self, seat: int, cards: int) -> None:
+        """Puts in a seat's cards, and forgets what was found out about those that were made up."""
+        self.state["hands"][seat] = cards
         self.state["far"] = 0
 
     def view(self) -> np.ndarray:
@@ -129,7 +144,7 @@ class Replay:
                 raise TextError("cards are shown although nobody knocked")
             if seat_cards.mine.bit_count() != holds:
                 raise TextError(f"a seat holds {holds} cards there, not {seat_cards.mine.bit_count()}")
-            state["hands"][seat] = seat_cards.mine
+            self._put(seat, seat_cards.mine)
             state["hands"][other] = 0
         elif self.phase != PHASE_SPREAD and seat_cards.shown.bit_count() != size:
             raise TextError(f"the other seat shows {size} cards, not {seat_cards.shown.bit_count()}")

@@ -1,0 +1,234 @@
+"""Our players as programs of the line protocol: what they see and decide behind it is what they see and decide in a match here."""
+
+import json
+import shlex
+import subprocess
+import sys
+
+import jsonschema
+import numpy as np
+import pytest
+
+from agents.arena import MatchSettings, play_match
+from agents.arena.series import play_series
+from agents.deal_streams import salted
+from agents.programs.messages import SCHEMA, TO_PROGRAM, Act, json_schema, read_message
+from agents.programs.player import BotLimits, OutsidePlayer
+from agents.programs.protocol import EventEncoder, events_message, hello, question
+from agents.programs.responder import Conversation, Hands
+from agents.programs.views import read_views
+from ginenv.engine.rules import PRESETS, Rules, get_rules
+from ginenv.engine.state import canonical
+from ginenv.hands.hand import Match
+from ginenv.tables.players import make_player
+from ginenv.view.view import make_views
+from tests.support.hidden import redeal_hidden
+from tests.support.programs import SALT
+
+GIN = shlex.join([sys.executable, "-c", "from agents.cli import main; main()"])
+# Compiling on first use takes its time.
+PATIENT = BotLimits(start_seconds=300, seconds=120, end_seconds=10)
+VALIDATOR = jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
+
+
+class Behind:
+    """A player behind the protocol, in this process: it sees what the messages tell, and every message is checked."""
+
+    def __init__(self, rules: Rules, player: str) -> None:
+        self.hands, self.player, self.rules = Hands(rules), make_player(player), rules
+        self.encoder: EventEncoder | None = None
+
+    def message(self, view: np.ndarray, asks: bool) -> Act:
+        [seen] = read_views(view)
+        if self.encoder is None or not self.encoder.continues(seen):
+            self.encoder = EventEncoder(seen)
+        self.encoder.update(seen)
+        events = self.encoder.events_message()
+        game = question(3, events, seen) if asks else events_message(3, events)
+        line = f'{{"type":"act","id":1,"games":[{game}]}}'
+        VALIDATOR.validate(json.loads(line))
+        message = read_message(line, TO_PROGRAM)
+        assert isinstance(message, Act)
+        return message
+
+    def act(self, view: np.ndarray) -> int:
+        questions = self.hands.read(self.message(view, True).games)
+        assert same_views(questions.views, view)
+        return int(self.player.act(questions.views)[0])
+
+    def finish(self, view: np.ndarray) -> None:
+        questions = self.hands.read(self.message(view, False).games)
+        self.encoder = None
+        questions.finals["hand_luck"] = view["hand_luck"]
+        assert same_views(questions.finals, view)
+
+
+def same_views(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether two views agree, except that no event tells a knock that was only a discard from a discard."""
+    one, other = canonical(one), canonical(other)
+    one["warned"] = other["warned"] = 0
+    return one.tobytes() == other.tobytes()
+
+
+@pytest.mark.parametrize("rules", sorted(PRESETS))
+def test_a_host_s_events_give_the_views_of_a_match(rules):
+    phases = set()
+    for seed, players in enumerate([("simple", "random"), ("knocker", "simple"), ("random", "formula")] * 2):
+        match = Match(get_rules(rules), seed=seed)
+        sides = [Behind(match.rules, player) for player in players]
+        while True:
+            hand = match.hand
+            while not hand.is_over:
+                phases.add(hand.phase)
+                match.push(sides[hand.turn].act(hand.view(hand.turn)))
+            for seat, side in enumerate(sides):
+                side.finish(match.played[-1].view(seat))
+            if match.is_over or len(match.played) > 6:
+                break
+            match.next_hand()
+    assert {"draw", "discard"} <= phases
+
+
+def bot(*words: str) -> str:
+    return f"cmd:{GIN} bot {shlex.join(words)}"
+
+
+@pytest.mark.parametrize(
+    ("player", "pairs"),
+    [
+        ("level-2", 10),
+        ("formula", 10),
+        pytest.param("level-2", 1000, marks=pytest.mark.slow),
+        pytest.param("level-4:worlds=16", 10, marks=pytest.mark.slow),
+        pytest.param("network", 1000, marks=pytest.mark.slow),
+    ],
+)
+def test_a_bot_decides_like_the_player_itself(player, pairs):
+    settings = MatchSettings(unit="hands", seed=6, salt=SALT, limits=PATIENT)
+    outside = play_match(bot(player), "simple", pairs=pairs, settings=settings)
+    inside = play_match(player, "simple", pairs=pairs, settings=settings)
+    assert not outside.faults
+    assert (outside.games == inside.games).all() and (outside.stats == inside.stats).all()
+
+
+@pytest.mark.parametrize("hands", [10, pytest.param(1000, marks=pytest.mark.slow)])
+def test_a_bot_with_a_memory_learns_like_the_level_itself(hands, tmp_path):
+    """Two series, each with an opponent of its own; then one opponent that a file remembers."""
+    seed = salted(SALT, "players", 0, 31)
+    inside = make_player("level-2:learn=true", seed)
+    outside = OutsidePlayer(bot("level-2:learn=true").removeprefix("cmd:"), limits=PATIENT, salt=SALT)
+    played = [play_series(player, make_player("simple"), series=2, hands=hands, seed=4) for player in (inside, outside)]
+    outside.close()
+    assert (played[0] == played[1]).all()
+    names = [tmp_path / "inside", tmp_path / "outside"]
+    remembering = make_player(f'level-2:profile="{names[0]}",opponent=Ann', seed)
+    command = bot("level-2", "--memory", str(names[1]), "--opponent", "Ann")
+    for player in (remembering, other := OutsidePlayer(command.removeprefix("cmd:"), limits=PATIENT, salt=SALT)):
+        played.append(play_series(player, make_player("simple"), series=1, hands=hands, seed=5))
+    # The news of the last hand goes out with the bye.
+    other.close()
+    assert (played[2] == played[3]).all()
+    files = [(name / "levels" / "level-2.json").read_text(encoding="utf-8") for name in names]
+    assert files[0] == files[1]
+
+
+def test_what_is_hidden_changes_no_byte_of_a_question():
+    rng = np.random.default_rng(2)
+    match = Match(get_rules("ht1"), seed=3)
+    player, count = make_player("knocker"), 0
+    for _ in range(30):
+        while not match.hand.is_over:
+            view = match.hand.view(match.hand.turn)
+            again = make_views(redeal_hidden(match.hand.state, match.hand.turn, rng), match.hand.turn)
+            texts = [question(1, EventEncoder(seen).events_message(), seen) for seen in read_views(view)]
+            assert texts == [question(1, EventEncoder(seen).events_message(), seen) for seen in read_views(again)]
+            match.push(int(player.act(view)[0]))
+            count += 1
+        if match.is_over:
+            break
+        match.next_hand()
+    assert count > 50
+
+
+DEAL = {"event": "deal", "starts": "you", "cards": "TS QS 4C AD 8D 9D QD AH JH QH".split(), "upcard": "7D"}
+HELLO = {"type": "hello", "protocol": 1, "rules": "eaai"}
+
+
+def talk(*messages: object) -> list[dict]:
+    conversation = Conversation(lambda seed: make_player("simple", seed))
+    lines = [each if isinstance(each, bytes) else json.dumps(each).encode() for each in messages]
+    return [answer for answer in map(conversation.reply, lines) if answer is not None]
+
+
+def act(*events: dict, **more: object) -> dict:
+    return {"type": "act", "id": 5, "games": [{"slot": 1, "events": list(events), **more}]}
+
+
+@pytest.mark.parametrize(
+    ("message", "facts"),
+    [
+        (b"[1, 2", ["JSON"]),
+        (b"{}", ["type"]),
+        ({"type": "hello", "protocol": 2, "rules": "eaai"}, ["protocol", "1"]),
+        ({"type": "hello", "protocol": 1, "rules": "eaaj"}, ["eaaj", "eaai"]),
+        (act(DEAL, phase="draw"), ["slot 1", "phase", "draw", "upcard"]),
+        (act(DEAL, phase="upcard", legal=["take", "draw stock"]), ["draw stock", "take, pass"]),
+        (act(DEAL | {"cards": DEAL["cards"][1:]}, phase="upcard"), ["cards", "10", "9"]),
+        (act(DEAL | {"upcard": "TS"}, phase="upcard"), ["different cards"]),
+        (act({"event": "pass", "who": "you"}, phase="upcard"), ["events.0", "deal"]),
+        (act(DEAL, {"event": "take", "who": "opponent", "card": "7D"}), ["events.1", "turn", "opponent"]),
+        (act(DEAL, {"event": "take", "who": "you", "card": "8D"}), ["events.1", "8D", "7D"]),
+        (act(DEAL, {"event": "wait", "who": "you"}), ["games.0.events.1", "wait"]),
+        (act(DEAL, limit=9, phase="upcard"), ["limit", "9", "10"]),
+        (act(DEAL, hand=["TS"], phase="upcard"), ["hand", "TS"]),
+        (act(phase="upcard"), ["deal"]),
+        (act(DEAL | {"upcrad": "7D"}, phase="upcard"), ["upcrad"]),
+    ],
+)
+def test_a_message_that_cannot_be_used_is_explained_and_changes_nothing(message, facts):
+    ready, error, answer = talk(HELLO, message, act(DEAL, phase="upcard"))
+    assert (ready["type"], error["type"]) == ("ready", "error")
+    assert all(fact in error["message"] for fact in facts), error
+    assert answer == {"type": "answers", "id": 5, "answers": [{"slot": 1, "action": "take"}]}
+
+
+def test_a_message_that_fails_in_its_second_game_leaves_the_first_as_it_was():
+    take = {"event": "take", "who": "you", "card": "7D"}
+    good = {"slot": 1, "events": [take], "phase": "discard"}
+    bad = {"slot": 2, "events": [take], "phase": "discard"}
+    _, _, error, answer = talk(
+        HELLO,
+        act(DEAL, phase="upcard"),
+        {"type": "act", "id": 6, "games": [good, bad]},
+        {"type": "act", "id": 7, "games": [good]},
+    )
+    assert error["type"] == "error" and "slot 2" in error["message"]
+    assert answer["answers"][0]["action"].startswith("discard")
+
+
+def test_a_host_may_allow_less_than_the_rules():
+    _, answer = talk(HELLO, act(DEAL, phase="upcard", legal=["pass"]))
+    assert answer["answers"] == [{"slot": 1, "action": "pass"}]
+
+
+def test_only_messages_are_on_the_standard_output_and_the_end_of_the_input_ends_the_program():
+    lines = [b"nonsense", json.dumps(HELLO).encode(), json.dumps(act(DEAL, phase="upcard")).encode(), b"\xff"]
+    done = subprocess.run(
+        [*shlex.split(GIN), "bot", "level-1"], input=b"\n".join(lines), capture_output=True, timeout=120
+    )
+    assert done.returncode == 0 and b"Traceback" not in done.stderr
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    for answer in answers:
+        VALIDATOR.validate(answer)
+    assert [answer["type"] for answer in answers] == ["error", "ready", "answers", "error"]
+
+
+def test_the_arena_sends_every_key_and_a_hello_that_the_schema_allows():
+    message = json.loads(json.dumps(hello(get_rules("ht1"), 5, 10.0, 256)))
+    VALIDATOR.validate(message)
+    assert read_message(json.dumps(message), TO_PROGRAM).rules == get_rules("ht1")
+
+
+def test_the_schema_that_ships_is_that_of_the_models():
+    shipped = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    assert shipped == json_schema(), "python -m agents.programs.messages writes it"
