@@ -45,6 +45,7 @@ COMMANDS = {
         "agents.play.terminal.app:run", "a table to play at in the terminal", reads_arguments=True, extra="match"
     ),
     "web": Command("agents.web.app:run", "the table in the browser", reads_arguments=True, extra="web"),
+    "serve": Command("agents.serve.app:run", "players over HTTP, for any program", reads_arguments=True, extra="web"),
     "analyse": Command("agents.cli.analyse:analyse", "RECORD: the cost of every decision; --mistakes: yours"),
     "explain": Command("agents.search.explain:main", "POSITION: why the search plays as it does", reads_arguments=True),
     "train": Command("agents.cli.train:train", "trains an agent by self-play and exports it", False, extra="train"),
@@ -71,7 +72,7 @@ GROUPS = {"play": "play", "train": "train", "evaluate": "measure", "levels": "le
 
 # Modules that not every command needs, and the extras that install them; the others are in the extra of the command.
 EXTRAS = {"tensorboard": "train", "pyarrow": "data", "onnx": "onnx", "onnxruntime": "onnx", "onnxscript": "onnx"}
-EXTRAS |= dict.fromkeys(("starlette", "uvicorn", "itsdangerous"), "web")
+EXTRAS |= dict.fromkeys(("fastapi", "starlette", "uvicorn", "itsdangerous"), "web")
 EXTRAS |= dict.fromkeys(("safetensors", "torch"), "agents")
 
 STOPS = (signal.SIGINT, signal.SIGTERM)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -65,6 +66,16 @@ class LevelPlayer(BasePlayer):
         self._space = np.zeros(1, SPACE)
         if profile is not None:
             profile.show(self.opponents)
+
+    def with_profile(self, profile: Profile) -> LevelPlayer:
+        """The same level with the memory of a profile; the network is shared."""
+        player = copy.copy(self)
+        player.profile, player.learns, player.opponents, player._rows = profile, self.level.learns, OpponentMemory(), {}
+        if self.search is not None:
+            player.search = _search(self.level, player.policy)
+            player.search.reset(self.seed)
+        profile.show(player.opponents)
+        return player
 
     @property
     def search_settings(self) -> dict[str, Any] | None:

@@ -24,6 +24,7 @@ from agents.opponent_model.features import NUM_WEIGHTS
 from agents.opponent_model.habits import COUNTS, NUM_HABITS
 from agents.opponent_model.posterior import square
 from agents.player_names import canonical_name
+from ginenv.errors import quoted
 
 FORMAT_VERSION = 3
 DIRECTORY = "levels"
@@ -82,18 +83,69 @@ def _read(path: Path, level: Level) -> _File:
     except OSError as error:
         raise LevelError(f"{path} cannot be read ({error.strerror}); reset the level, or remove the file") from None
     try:
-        values = parse_json(text)
-        if not isinstance(values, dict):
-            raise ConfigError("it does not hold a JSON object")
-        if values.get("checksum") != _checksum(values):
-            raise ConfigError("its checksum does not match")
-        file: _File = parse_config(values, _File, path.name)
-        for opponent_record in file.opponents.values():
-            # Raises if it is not a precision matrix.
-            np.linalg.cholesky(square(opponent_record.precision))
+        return _parse(text, path.name)
     except ValueError as error:
         remedy = f"reset the level ({path.stem}) to begin again, or put an older copy of {path} in its place"
         raise LevelError(f"{path.name} is damaged or of another version ({error}); {remedy}") from None
+
+
+def _parse(text: bytes, name: str) -> _File:
+    """The content of a profile's file; raises ``ValueError`` if it is damaged or of another version."""
+    values = parse_json(text)
+    if not isinstance(values, dict):
+        raise ConfigError("it does not hold a JSON object")
+    if values.get("checksum") != _checksum(values):
+        raise ConfigError("its checksum does not match")
+    file: _File = parse_config(values, _File, name)
+    for opponent_record in file.opponents.values():
+        # Raises if it is not a precision matrix.
+        np.linalg.cholesky(square(opponent_record.precision))
+    return file
+
+
+def export_opponent(home: Path, level: Level, opponent: str) -> dict[str, Any]:
+    """What a level has learned of one opponent, as plain values that ``import_opponent`` reads; none where it knows nothing.
+
+    Raises:
+        LevelError: if the level's file is damaged.
+    """
+    file = _read(profile_path(home, level), level)
+    name = canonical_name(opponent, file.opponents)
+    chosen = {name: file.opponents[name]} if name in file.opponents else {}
+    values = file.model_copy(update={"opponents": chosen}).model_dump()
+    return values | {"checksum": _checksum(values)}
+
+
+def import_opponent(home: Path, level: Level, opponent: str, text: bytes) -> None:
+    """Replaces what a level knows of an opponent by what was exported, under whatever name.
+
+    Raises:
+        LevelError: if the text is damaged, of another level, or not about one opponent; or if the file cannot be written.
+    """
+    try:
+        found = _parse(text, "memory")
+    except ValueError as error:
+        raise LevelError(f"this memory is damaged or of another version ({error})") from None
+    if found.level != level.name or len(found.opponents) != 1:
+        raise LevelError(
+            f"a memory of {level.name} holds one opponent; this one is of {quoted(found.level)}, and holds {len(found.opponents)}"
+        )
+    [record] = found.opponents.values()
+    path = profile_path(home, level)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(path.with_suffix(".lock")):
+            _write(path, _read(path, level), opponent, record)
+    except OSError as error:
+        raise LevelError(f"the memory cannot be written to {path}: {error.strerror or error}") from None
+
+
+def _write(path: Path, file: _File, opponent: str, record: _Opponent) -> _File:
+    """Writes a file with another record of an opponent; returns its content."""
+    name = canonical_name(opponent, file.opponents)
+    file = file.model_copy(update={"opponents": file.opponents | {name: record}})
+    values = file.model_dump()
+    write_json(path, values | {"checksum": _checksum(values)})
     return file
 
 
@@ -172,10 +224,7 @@ class Profile:
                 found.learn(views, np.zeros(len(views), np.int64))
                 counts = {name: found.counts[name][0].tolist() for name in COUNTS.names or ()}
                 record = _Opponent(**found.posteriors.to_dict(0), **counts)
-                canonical = canonical_name(self.opponent, file.opponents)
-                file = file.model_copy(update={"opponents": file.opponents | {canonical: record}})
-                values = file.model_dump()
-                write_json(self.path, values | {"checksum": _checksum(values)})
+                file = _write(self.path, file, self.opponent, record)
         except OSError as error:
             reason = f"cannot be written to {self.path}: {error.strerror or error}"
             raise LevelError(f"what {self.level.name} learned of this hand {reason}") from None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -276,14 +277,14 @@ def read_message(text: str | bytes, kind: TypeAdapter[_Read]) -> _Read:
     except JsonError as error:
         raise MessageError(f"the message is not JSON: {error}") from None
     except ValidationError as error:
-        raise MessageError(sentence_of(error)) from None
+        raise MessageError(sentence_of(error.errors(include_url=False, include_input=False))) from None
 
 
-def sentence_of(error: ValidationError) -> str:
-    """The first thing that is wrong with a message, and where."""
-    first = error.errors(include_url=False, include_input=False)[0]
+def sentence_of(errors: Sequence[Any]) -> str:
+    """The first of pydantic's errors in a message, and where it is."""
+    first = errors[0]
     own = first.get("ctx", {}).get("error")
-    where = ".".join(str(part) for part in first["loc"] if part not in ("hello", "act", "bye"))
+    where = ".".join(str(part) for part in first["loc"] if part not in ("hello", "act", "bye", "body"))
     text = first["msg"] if own is None else str(own)
     return f"{where}: {text}" if where else text
 

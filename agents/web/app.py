@@ -18,6 +18,7 @@ from agents.files import check_directory
 from agents.play.store import Home, default_home
 from agents.web.browser_session import Sessions
 from agents.web.jobs import Job
+from agents.web.listening import listen
 from agents.web.server import make_app
 from agents.web.warmup import make_ready
 from ginenv.errors import GinError, check_integer
@@ -49,22 +50,6 @@ class Arguments:
     freeze: Annotated[bool, tyro.conf.FlagCreatePairsOff, tyro.conf.arg(help_behavior_hint="")] = False
 
 
-def _listen(host: str, port: int) -> socket.socket:
-    try:
-        # With its protocol: asyncio turns Nagle's algorithm off only where it is TCP by name, and without that every answer waits
-        # 40 ms for an acknowledgement of its headers.
-        family, kind, protocol, _, _ = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        listening = socket.socket(family, kind, protocol)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind((host, port))
-        listening.listen(64)
-        return listening
-    except OSError as error:
-        raise GinError(
-            f"{host} port {port} cannot be listened on ({error.strerror or error}); choose another with --host or --port"
-        ) from None
-
-
 def run(arguments: Sequence[str], program: str = "gin web") -> None:
     """Serves the table until it is interrupted.
 
@@ -83,7 +68,7 @@ def run(arguments: Sequence[str], program: str = "gin web") -> None:
     except OSError as error:
         raise GinError(f"{error.filename or 'a file'} cannot be used: {error.strerror or error}") from None
     app = make_app(sessions, token, {once}, chosen.host, chosen.allow_host, chosen.runs)
-    listening = _listen(chosen.host, chosen.port)
+    listening = listen(chosen.host, chosen.port)
     port = listening.getsockname()[1]
     shown = socket.gethostname() if chosen.host in ("0.0.0.0", "::") else chosen.host
     address = f"http://{f'[{shown}]' if ':' in shown else shown}:{port}/?token="

@@ -1,0 +1,339 @@
+"""The addresses of ``gin serve``, and its OpenAPI description, which FastAPI makes from the same models that check the messages."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any, TypeVar
+
+from fastapi import FastAPI, Path, Request, Security
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
+from fastapi.routing import APIRoute
+from fastapi.security import HTTPBearer
+from pydantic import Field
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from agents.files import JsonError, parse_json
+from agents.player_names import check_name
+from agents.programs.messages import Act, Action, AnswerList, Error, GameEntry, Message, RulesField, sentence_of
+from agents.serve.people import MAX_MEMORY, as_level
+from agents.serve.sessions import LimitError, NotFoundError, Session, Sessions, table_text
+from ginenv.engine.rules import get_rules
+from ginenv.errors import GinError
+from ginenv.tables.players import player_names
+
+MAX_BODY = 1 << 20
+_Result = TypeVar("_Result")
+
+PlayerName = Annotated[str, Field(min_length=1, max_length=200, examples=["level-2"])]
+PersonName = Annotated[str, Field(min_length=1, max_length=20, examples=["Ann"])]
+Key = Annotated[str, Path(min_length=1, max_length=40)]
+Person = Annotated[str, Path(min_length=1, max_length=20)]
+LevelName = Annotated[str, Path(min_length=1, max_length=200)]
+
+
+class NewSession(Message):
+    """What a host says of the games that it will ask about: the player, the rules, and whom the player meets."""
+
+    player: PlayerName = "level-2"
+    rules: RulesField = get_rules("eaai")
+    seed: int = Field(0, ge=0, lt=2**63)
+    person: PersonName | None = None
+
+
+class SessionOpened(Message):
+    """A session that is open."""
+
+    session: str
+    protocol: int
+    name: str
+
+
+class NewTable(Message):
+    """The opponent, the rules, and who plays: a level remembers a person with a name."""
+
+    player: PlayerName = "level-2"
+    rules: RulesField = get_rules("eaai")
+    person: PersonName | None = None
+
+
+class TableAction(Message):
+    """One of the ``legal`` actions of the question."""
+
+    action: Action
+
+
+class TableState(Message):
+    """What has happened at a table since the last answer and, while the game is not over, the next question."""
+
+    table: str
+    over: bool
+    game: GameEntry
+
+
+class Server(Message):
+    """What this server offers."""
+
+    protocol: int
+    players: list[str]
+    sessions: int
+
+
+class Memory(Message):
+    """What a level has learned of a person: in words, and as an export that the same address takes back."""
+
+    level: str
+    person: str
+    words: str
+    export: dict[str, Any]
+
+
+class _SafeRequest(Request):
+    """A request whose JSON is read by the one reader of JSON, with its limits."""
+
+    async def json(self) -> Any:
+        try:
+            return parse_json(await self.body())
+        except JsonError as error:
+            raise HTTPException(400, f"the body is not JSON: {error}") from None
+
+
+class _SafeRoute(APIRoute):
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handler = super().get_route_handler()
+
+        async def handle(request: Request) -> Response:
+            return await handler(_SafeRequest(request.scope, request.receive))
+
+        return handle
+
+
+class Guard:
+    """Refuses requests without the token, and bodies that are too large, before anything is read.
+
+    Args:
+        app: what is guarded.
+        token: what ``Authorization: Bearer`` has to hold.
+    """
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self.app, self.token = app, token.encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Passes a request on, or answers it."""
+        if scope["type"] != "http":
+            # Nothing here speaks another protocol.
+            return await self.app(scope, receive, send) if scope["type"] == "lifespan" else None
+        headers = Headers(scope=scope)
+        scheme, _, given = headers.get("authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or not secrets.compare_digest(given.strip().encode(), self.token):
+            response = _problem(401, "the header Authorization: Bearer TOKEN is missing or holds another token")
+            response.headers["WWW-Authenticate"] = "Bearer"
+            return await response(scope, receive, send)
+        read = 0
+
+        async def limited() -> Any:
+            nonlocal read
+            message = await receive()
+            read += len(message.get("body", b""))
+            if read > MAX_BODY:
+                raise HTTPException(413, f"the body is too large; at most {MAX_BODY} bytes are read")
+            return message
+
+        if (length := headers.get("content-length", "0")).isdecimal() and len(length) < 20 and int(length) > MAX_BODY:
+            return await _problem(413, f"the body is too large; at most {MAX_BODY} bytes are read")(
+                scope, receive, send
+            )
+        return await self.app(scope, limited, send)
+
+
+def _problem(status: int, message: str) -> JSONResponse:
+    return JSONResponse({"type": "error", "message": message}, status)
+
+
+@contextmanager
+def _statuses() -> Iterator[None]:
+    """Turns the errors of sessions into statuses."""
+    try:
+        yield
+    except NotFoundError as error:
+        raise HTTPException(404, str(error)) from None
+    except LimitError as error:
+        raise HTTPException(429, str(error)) from None
+    except GinError as error:
+        raise HTTPException(422, str(error)) from None
+
+
+_ERRORS: dict[int | str, dict[str, Any]] = {
+    status: {"model": Error, "description": words}
+    for status, words in {
+        400: "The body is not JSON",
+        401: "The token is missing or wrong",
+        404: "There is no such session, table, person or level",
+        409: "The session is busy with another request",
+        413: "The body is too large",
+        422: "The message cannot be used; nothing has changed",
+        429: "More is open than one server keeps",
+        503: "It took too long",
+    }.items()
+}
+
+
+def make_app(sessions: Sessions, token: str) -> ASGIApp:
+    """The application.
+
+    Args:
+        sessions: what is open.
+        token: what every request has to bring.
+    """
+    app = FastAPI(
+        title="gin serve",
+        version="1",
+        description="Players of gin rummy, asked with the messages of the line protocol.",
+        docs_url=None,
+        redoc_url=None,
+        responses=_ERRORS,
+        dependencies=[Security(HTTPBearer(auto_error=False))],
+    )
+    app.router.route_class = _SafeRoute
+    app.add_exception_handler(HTTPException, _http_problem)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.state.sessions = sessions
+
+    @app.get("/", response_model=Server)
+    async def server() -> Response:
+        """What this server offers."""
+        players = [*player_names(), *sessions.allowed]
+        return JSONResponse({"protocol": 1, "players": players, "sessions": sessions.limits.sessions})
+
+    _add_sessions(app, sessions)
+    _add_tables(app, sessions)
+    _add_memories(app, sessions)
+    return Guard(app, token)
+
+
+async def _in_turn(sessions: Sessions, session: Session, work: Awaitable[_Result]) -> _Result:
+    """Does one thing at a time for each session, within the time for a request.
+
+    A player's decision that takes too long is not waited for; the next request finds the session free.
+    """
+    if session.busy:
+        if asyncio.iscoroutine(work):
+            work.close()
+        raise HTTPException(409, "this session is busy with another request; its requests come one after the other")
+    session.busy = True
+    try:
+        with _statuses():
+            return await asyncio.wait_for(work, sessions.limits.seconds)
+    except TimeoutError:
+        raise HTTPException(503, f"this took longer than {sessions.limits.seconds:g} s") from None
+    finally:
+        session.busy = False
+        session.touch()
+
+
+def _add_sessions(app: FastAPI, sessions: Sessions) -> None:
+    @app.post("/sessions", status_code=201, response_model=SessionOpened)
+    async def open_session(body: NewSession) -> Response:
+        """Opens a session with a player, which then answers a host's questions."""
+        with _statuses():
+            key, session = await sessions.open(body.player, body.person)
+        sessions.begin_hands(session, body.rules, body.seed)
+        opened = {"session": key, "protocol": 1, "name": session.engine.player.name}
+        return JSONResponse(opened, 201)
+
+    @app.post("/sessions/{session}/act", response_model=AnswerList)
+    async def ask_session(session: Key, body: Act) -> Response:
+        """Tells the player what has happened, and asks for its decisions."""
+        with _statuses():
+            found = sessions.get(session, False)
+        return JSONResponse(await _in_turn(sessions, found, sessions.act(found, body)))
+
+    @app.delete("/sessions/{session}", status_code=204)
+    async def close_session(session: Key) -> Response:
+        """Ends a session; what the player has learned stays."""
+        with _statuses():
+            sessions.close(session, False)
+        return Response(status_code=204)
+
+
+def _add_tables(app: FastAPI, sessions: Sessions) -> None:
+    @app.post("/tables", status_code=201, response_model=TableState)
+    async def open_table(body: NewTable) -> Response:
+        """Begins a game against a player; the server deals."""
+        with _statuses():
+            key, session = await sessions.open(body.player, body.person)
+        await _in_turn(sessions, session, sessions.begin_table(session, body.rules))
+        return _table(key, session, 201)
+
+    @app.post("/tables/{table}", response_model=TableState)
+    async def play(table: Key, body: TableAction) -> Response:
+        """Plays an action; the answer holds what followed, and the next question."""
+        with _statuses():
+            session = sessions.get(table, True)
+        assert session.table is not None
+        await _in_turn(sessions, session, session.table.play(body.action))
+        return _table(table, session)
+
+    @app.delete("/tables/{table}", status_code=204)
+    async def close_table(table: Key) -> Response:
+        """Leaves a table."""
+        with _statuses():
+            sessions.close(table, True)
+        return Response(status_code=204)
+
+
+def _table(key: str, session: Session, status: int = 200) -> Response:
+    assert session.table is not None
+    return Response(table_text(key, session.table), status, media_type="application/json")
+
+
+def _add_memories(app: FastAPI, sessions: Sessions) -> None:
+    people = sessions.people
+
+    async def use(level: str, person: str, work: Callable[..., _Result], *more: Any) -> _Result:
+        with _statuses():
+            check_name(person, "a person's")
+            engine = await sessions.engine(level)
+            return await engine.run(work, as_level(engine.player).level, person, *more)
+
+    address = "/people/{person}/memories/{level}"
+
+    @app.get(address, response_model=Memory)
+    async def read_memory(person: Person, level: LevelName) -> Response:
+        """What a level has learned of a person."""
+        words = await use(level, person, people.describe)
+        export = await use(level, person, people.export)
+        return JSONResponse({"level": level, "person": person, "words": words, "export": export})
+
+    @app.put(address, status_code=204)
+    async def import_memory(person: Person, level: LevelName, body: dict[str, Any], request: Request) -> Response:
+        """Replaces what a level knows of a person by an export."""
+        text = await request.body()
+        if len(text) > MAX_MEMORY:
+            raise HTTPException(413, f"a memory has at most {MAX_MEMORY} bytes")
+        await use(level, person, people.restore, text)
+        return Response(status_code=204)
+
+    @app.delete(address, status_code=204)
+    async def reset_memory(person: Person, level: LevelName) -> Response:
+        """Lets a level forget a person."""
+        await use(level, person, people.reset)
+        return Response(status_code=204)
+
+
+async def _http_problem(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    response = _problem(error.status_code, str(error.detail))
+    response.headers.update(error.headers or {})
+    return response
+
+
+async def _invalid(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    return _problem(422, sentence_of(error.errors()))

@@ -1,0 +1,81 @@
+"""``gin serve``: one process that answers the messages of the line protocol over HTTP."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import tyro
+import uvicorn
+
+from agents.play.store import default_home
+from agents.serve.api import make_app
+from agents.serve.sessions import Limits, Sessions
+from agents.web.listening import listen
+from ginenv.errors import GinError, check_integer
+from ginenv.tables.players import parse_player
+
+# Shorter ones could be guessed.
+_SHORTEST_TOKEN = 16
+
+
+@dataclass
+class Arguments:
+    """Players over HTTP, for programs in any language: the messages of the line protocol, as JSON.
+
+    Every request needs the header Authorization: Bearer TOKEN. The token is $GIN_TOKEN, or a new one that is printed.
+
+    Attributes:
+        host: address to listen on; any but this machine's own also lets in other machines, without encryption.
+        port: port to listen on; 0 takes any that is free.
+        home: directory of what players learn of people; $GINENV_HOME if that is set.
+        allow: a program (cmd:PROGRAM) or the directory of a checkpoint or a level that may play; may be given several times.
+        sessions: most sessions and tables at once.
+        per_person: most of these with one person.
+        idle: seconds after which a session that is not used may end.
+        seconds: time limit of a request.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8378
+    home: Path = field(default_factory=default_home)
+    allow: tyro.conf.UseAppendAction[list[str]] = field(default_factory=list)
+    sessions: int = 2000
+    per_person: int = 8
+    idle: float = 1800.0
+    seconds: float = 30.0
+
+
+def run(arguments: Sequence[str], program: str = "gin serve") -> None:
+    """Serves until it is interrupted.
+
+    Raises:
+        GinError: if an argument cannot be used.
+    """
+    chosen = tyro.cli(Arguments, prog=program, args=arguments)
+    check_integer("--port", chosen.port, 0, 65535)
+    for name in chosen.allow:
+        parse_player(name)
+    given = os.environ.get("GIN_TOKEN")
+    if given is not None and (len(given) < _SHORTEST_TOKEN or not given.isascii() or not given.isprintable()):
+        raise GinError(f"GIN_TOKEN must have at least {_SHORTEST_TOKEN} printable characters of ASCII")
+    token = given or secrets.token_urlsafe(24)
+    limits = Limits(
+        sessions=chosen.sessions, per_person=chosen.per_person, idle_seconds=chosen.idle, seconds=chosen.seconds
+    )
+    app = make_app(Sessions(chosen.home, limits, chosen.allow), token)
+    listening = listen(chosen.host, chosen.port)
+    host = f"[{chosen.host}]" if ":" in chosen.host else chosen.host
+    shown = "the token of GIN_TOKEN" if given else f"the token {token}"
+    print(f"Serving at http://{host}:{listening.getsockname()[1]} with {shown}\nCtrl-C ends it.", flush=True)
+    # No access log: it would name people.
+    config = uvicorn.Config(
+        app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=2
+    )
+    try:
+        uvicorn.Server(config).run(sockets=[listening])
+    except KeyboardInterrupt:
+        print("The server has ended.", flush=True)

@@ -1,0 +1,75 @@
+"""Tables that the server keeps: it deals, asks the person at the table as a program is asked, and lets a player of ours answer."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Awaitable, Callable
+
+import numpy as np
+
+from agents.programs.protocol import EventEncoder, events_message, question
+from agents.programs.views import read_views
+from ginenv.engine.rules import Rules
+from ginenv.hands.hand import Match
+
+PERSON, OPPONENT = 0, 1
+Decide = Callable[[np.ndarray], Awaitable[int]]
+Observe = Callable[[np.ndarray], Awaitable[None]]
+
+
+class Table:
+    """A game between a person in seat 0 and a player of ours.
+
+    Args:
+        rules: the rules.
+        decide: the player's action for a view.
+        observe: shows the player the final view of a hand.
+    """
+
+    def __init__(self, rules: Rules, decide: Decide, observe: Observe) -> None:
+        self.match = Match(rules, seed=secrets.randbits(63))
+        self._decide, self._observe = decide, observe
+        self._encoder: EventEncoder | None = None
+        self._events: list[str] = []
+
+    def _tell(self, view: np.ndarray) -> None:
+        [seen] = read_views(view)
+        if self._encoder is None:
+            self._encoder = EventEncoder(seen)
+        self._encoder.update(seen)
+        self._events.append(self._encoder.events_message()[1:-1])
+
+    async def go_on(self) -> None:
+        """Plays the opponent's moves until the person is to move or the game is over."""
+        match = self.match
+        while not match.is_over:
+            if match.hand.is_over:
+                match.next_hand()
+            elif match.hand.turn == PERSON:
+                return
+            else:
+                await self._push(await self._decide(match.hand.view(OPPONENT)))
+
+    async def play(self, action: str) -> None:
+        """Plays the person's action in words, and what follows; raises ``GinError`` if it is not legal."""
+        await self._push(action)
+        await self.go_on()
+
+    async def _push(self, action: int | str) -> None:
+        match = self.match
+        match.push(action)
+        if match.hand.is_over:
+            played = match.played[-1]
+            self._tell(played.view(PERSON))
+            self._encoder = None
+            await self._observe(played.view(OPPONENT))
+
+    def entry(self) -> str:
+        """What the person has not been told yet, with the question, as an entry of an ``act`` message in JSON."""
+        match, asks = self.match, not self.match.is_over
+        if asks:
+            self._tell(match.hand.view(PERSON))
+        events, self._events = "[" + ",".join(filter(None, self._events)) + "]", []
+        if not asks:
+            return events_message(0, events)
+        return question(0, events, read_views(match.hand.view(PERSON))[0])
