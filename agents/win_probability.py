@@ -142,3 +142,50 @@ def equity_bank(rules: Sequence[Rules]) -> EquityBank:
     offsets = np.cumsum([0, *(table.size for table in tables)])[:-1]
     layout = [(offset, table.shape[0], table.shape[2]) for offset, table in zip(offsets, tables, strict=True)]
     return EquityBank(np.concatenate([table.ravel() for table in tables]), np.array(layout, np.int64))
+
+
+@kernel
+def _worths(states, scratch, points, weights, bank, out):
+    """What a point, and winning the hand, are worth to each side at the score of each state, by least squares."""
+    for i in range(states.shape[0]):
+        s = states[i]
+        total = mean = moment = square = 0.0
+        factor = 2 if s.doubled else 1
+        for k in range(points.shape[0]):
+            worth = 0.5 * (
+                _after(scratch, s.score, s.boxes, factor * points[k], 0, bank)
+                - _after(scratch, s.score, s.boxes, factor * points[k], 1, bank)
+            )
+            total += weights[k] * worth
+            mean += weights[k] * factor * points[k]
+            moment += weights[k] * factor * points[k] * worth
+            square += weights[k] * (factor * points[k]) ** 2
+        spread = square - mean * mean
+        slope = (moment - mean * total) / spread if spread > 1e-9 else 0.0
+        out[i, 0], out[i, 1] = slope, total - slope * mean
+
+
+class PointWorths:
+    """What points are worth in games under some rules: the change of the chance to win the game, as a function of a hand's result.
+
+    Args:
+        block: the rules, as the ``RULES`` record of a state.
+    """
+
+    def __init__(self, block: np.ndarray | np.void) -> None:
+        rules = Rules.from_block(block)
+        self.bank, (self.points, self.weights) = equity_bank([rules]), point_frequencies(rules)
+        self._scratch = np.zeros(1, STATE)
+        self._scratch["rules"] = block
+        # Of three games at once there is no chance to win.
+        self.weights = self.weights * (not rules.hollywood)
+
+    def __call__(self, states: np.ndarray) -> np.ndarray:
+        """The worths at the scores of ``STATE[n]``: ``float64[n, 2]``, of one point, and of winning the hand instead of losing half of it.
+
+        A hand that a seat wins by some points changes its chance by about ``points * first + second``, one that it loses by the
+        opposite: the line is fitted to the points that hands bring.
+        """
+        worths = np.zeros((len(states), 2))
+        _worths(states, self._scratch, self.points, self.weights, self.bank, worths)
+        return worths

@@ -9,7 +9,7 @@ import pytest
 
 from agents.analysis import KINDS, Analyst, HandAnalysis, deal_and_play, read_hands
 from agents.analysis.marks import kind_of, mark_of
-from agents.arena.luck import draw_luck
+from agents.arena.hand_value import shipped_value
 from agents.cli import run
 from agents.play.review import analyse_games, analysed, mistakes
 from agents.play.store import Home
@@ -169,9 +169,10 @@ def test_luck_is_that_of_every_draw_from_the_stock(analyst: Analyst, hand: Hand,
     assert [draw.move for draw in found.draws] == [k + 1 for k in drew] and len(drew) > 4
     for draw, k in zip(found.draws, drew, strict=True):
         assert draw.seat == after[k].turn and draw.card in found.decisions[k + 1].hand
-        assert draw.points == pytest.approx(draw_luck(after[k].state)[0], abs=0.01)
-        # Less than a point is worth at the best.
-        assert 0 < draw.luck / draw.points < 0.05
+        drawn, mean = shipped_value().draws(after[k].state)[0]
+        assert draw.points == pytest.approx(drawn[0] - mean[0], abs=0.01)
+        # No draw wins a game.
+        assert abs(draw.luck) < 0.5
     for seat, side in enumerate(found.sides):
         assert side.luck == pytest.approx(sum(draw.luck for draw in found.draws if draw.seat == seat), abs=1e-3)
         losses = [each.loss or 0.0 for each in found.decisions if each.seat == seat]

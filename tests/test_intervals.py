@@ -52,7 +52,7 @@ def test_students_quantile(freedom, half):
 
 def test_a_share_of_all_or_none_has_an_interval_by_the_number_of_pairs():
     for pairs, low in ((2, 0.025 ** (1 / 2)), (10, 0.025 ** (1 / 10)), (40, 0.025 ** (1 / 40))):
-        won, lost = play_match("formula", "random", pairs=pairs), play_match("random", "formula", pairs=pairs)
+        won, lost = (play_match(*names, pairs=pairs).plain for names in (("formula", "random"), ("random", "formula")))
         assert (won.share.low, won.share.mean, won.share.high) == pytest.approx((low, 1, 1))
         assert (lost.share.low, lost.share.mean, lost.share.high) == pytest.approx((0, 0, 1 - low))
     assert won.share.text(percent=True) == "100.0 % (91.2 to 100.0)"
@@ -60,7 +60,7 @@ def test_a_share_of_all_or_none_has_an_interval_by_the_number_of_pairs():
     # Where a player learns, series are what is independent; one pair says nothing of an interval.
     assert replace(won, series_pairs=4).share.low == pytest.approx(0.025 ** (1 / 10))
     assert "one pair, no interval" in play_match("formula", "random", pairs=1).share.text(percent=True)
-    between = play_match("simple", "formula", pairs=40)
+    between = play_match("simple", "formula", pairs=40).plain
     plain = ratio(between.pair_scores, np.ones(40))
     assert 0 < between.share.mean < 1 and between.share.to_dict() == plain.to_dict()
     # Pairs that are all alike without being won whole, and few pairs that are not.
@@ -85,8 +85,7 @@ def test_what_one_wins_more_than_another_on_the_same_deals():
     rng = np.random.default_rng(1)
     sums = []
     for match in (one, other):
-        points = match.games["points"][:, 0] - match.games["points"][:, 1]
-        sums.append([np.asarray(values, np.float64).reshape(-1, 2).sum(1) for values in (points, match.games["hands"])])
+        sums.append((match.margins, match.games["hands"].reshape(-1, 2).sum(1)))
     drawn = rng.integers(0, 300, (2000, 300))
     again = [points[drawn].sum(1) / hands[drawn].sum(1) for points, hands in sums]
     assert gained.mean == pytest.approx((again[0] - again[1]).mean(), abs=0.03)

@@ -78,9 +78,10 @@ def chosen(views: np.ndarray, logits: np.ndarray, tries: int = 60, **changes: fl
     legal = np.ascontiguousarray(views["legal"])
     rng = np.random.default_rng(1)
     actions = np.zeros((tries, len(views)), np.int64)
+    policy = np.zeros(logits.shape, np.float32)
     for k in range(tries):
         words = rng.integers(0, 2**64, len(views), dtype=np.uint64)
-        choose(views, behaviour[0], np.zeros(len(views), TASTE), logits.copy(), legal, words, actions[k])
+        choose(views, behaviour[0], np.zeros(len(views), TASTE), logits.copy(), legal, words, actions[k], policy)
     return actions
 
 

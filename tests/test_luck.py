@@ -1,15 +1,28 @@
+"""Luck: what is subtracted is zero on average whatever the values are, and good values make intervals shorter."""
+
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
+import agents.arena.luck
 from agents.arena import MatchSettings, play_match
-from agents.arena.luck import chance_per_point, deadwood_value, draw_luck
+from agents.arena.hand_facts import FACTS, PLANES
+from agents.arena.hand_value import OUTPUTS, HandValue, Weights, shipped_value
+from agents.arena.lockstep import Lockstep, Observer, mirrored_jobs
 from agents.arena.sequential import SequentialTest
+from agents.deal_streams import Domain
+from agents.levels.player import make_level
+from agents.network.player import make_network
+from agents.win_probability import PointWorths
+from ginenv.engine.actions import actions_of
 from ginenv.engine.engine import STATE, apply, next_word, random_action, stock_count
 from ginenv.engine.game import start_game
 from ginenv.engine.rules import get_rules
 from ginenv.errors import GinError
+from ginenv.tables.kernels import HAND
+from ginenv.view.view import make_views
+from tests.support.programs import LOGGER, QUICK, SALT, command
 from tests.support.refusals import refuses
 
 
@@ -46,61 +59,139 @@ def with_next_card(state, k):
     return other
 
 
-def odd_value(states):
-    """A value function without sense, of everything that may matter."""
-    return np.sin(states["hands"][:, 0] % 1009) * 30 + states["drawn"] * states["turn"] + states["hands"][:, 1] % 17
+def random_value(seed):
+    """A value function without sense."""
+    rng = np.random.default_rng(seed)
+    width, shared, hidden = rng.integers(2, 9, 3)
+    cards, first = 13 * PLANES, width + shared
+    shapes = [(cards, width), (cards, first), (FACTS, first), (first,), (first, hidden), (hidden,)]
+    shapes += [(hidden, OUTPUTS), (FACTS, OUTPUTS), (OUTPUTS,)]
+    return HandValue(Weights(*(rng.normal(size=shape).astype(np.float32) for shape in shapes)), "random")
 
 
-@pytest.mark.parametrize("values", [deadwood_value, odd_value])
 @pytest.mark.parametrize("preset", ["eaai", "gr-oklahoma", "ht2-simple"])
-def test_corrections_sum_to_zero_over_the_stock(values, preset):
-    for state in states_after_draws(preset, 40):
-        count = int(stock_count(state)) + 1
-        enumerated = np.array([with_next_card(state, k) for k in range(count)])
-        luck = draw_luck(enumerated, values)
-        assert abs(luck.sum()) < 1e-8 * count
-        assert np.abs(luck).max() > 0
+def test_luck_of_draws_sums_to_zero_over_the_stock_whatever_the_values_are(preset):
+    for k, state in enumerate(states_after_draws(preset, 20)):
+        value = random_value(k)
+        alternatives = np.array([with_next_card(state, n) for n in range(int(stock_count(state)) + 1)])
+        drawn, mean = value.draws(alternatives).swapaxes(0, 1)
+        assert np.abs((drawn - mean).sum(axis=0)).max() < 1e-3 * np.abs(drawn).max() and np.ptp(drawn[:, 0]) > 0
+        np.testing.assert_allclose(value.states(alternatives), drawn, rtol=1e-3, atol=1e-3)
 
 
-def test_luck_is_the_value_less_the_mean_over_what_could_have_come():
-    for state in states_after_draws("eaai", 20):
-        count = int(stock_count(state)) + 1
-        values = deadwood_value(np.array([with_next_card(state, k) for k in range(count)]))
-        assert draw_luck(np.array([state]))[0] == pytest.approx(values[0] - values.mean())
+def test_luck_of_deals_sums_to_zero_over_both_ways_to_hand_them_out():
+    for preset in ("eaai", "ht2-simple"):
+        deals = np.zeros(2, STATE)
+        deals["rules"], deals["key"] = get_rules(preset).block, 8
+        for s in deals:
+            start_game(s)
+        starter, size = int(deals["starter"][1]), 10
+        first = sum(1 << int(card) for card in deals["deck"][1, :size])
+        second = int(deals["hands"][1, 1 - starter])
+        deals["hands"][1, starter] += second - first
+        deals["hands"][1, 1 - starter] = first
+        deals["deck"][1, : 2 * size] = np.roll(deals["deck"][1, : 2 * size], size)
+        luck = random_value(3).deals(deals)
+        assert np.abs(luck[0]).min() > 0
+        np.testing.assert_allclose(luck[0], -luck[1], rtol=1e-4)
+
+
+@pytest.mark.parametrize("preset", ["eaai", "ht1", "gc"])
+def test_luck_of_actions_sums_to_zero_over_the_policy_whatever_the_values_are(preset):
+    rng, word = np.random.default_rng(5), np.uint64(3)
+    s, phases = np.zeros(1, STATE), set()
+    s["rules"] = get_rules(preset).block
+    for key in range(6):
+        s["key"] = key
+        start_game(s[0])
+        while s["phase"][0] != 6:
+            actions = np.array(actions_of(make_views(s, int(s["turn"][0]))["legal"][0]))
+            policy = np.zeros((len(actions), 107), np.float32)
+            policy[:, actions] = rng.dirichlet(np.full(len(actions), 0.3))
+            luck = random_value(key).actions(np.repeat(s, len(actions)), actions, policy, 0.01)
+            assert np.abs(policy[0, actions] @ luck).max() < 1e-3 * (1 + np.abs(luck).max())
+            phases |= {int(s["phase"][0])} if luck.any() else set()
+            word, drawn = (np.uint64(part) for part in next_word(word))
+            apply(s[0], random_action(s[0], drawn))
+    assert phases >= {0, 1, 2}
 
 
 @pytest.mark.parametrize("unit", ["games", "hands"])
-def test_an_unequal_match_has_the_same_mean_with_and_without_luck(unit):
-    other = "random" if unit == "hands" else "simple"
-    result = play_match("camper", other, pairs=400, unit=unit, settings=MatchSettings(luck=True))
-    assert result.luck is not None and result.adjusted_points is not None
-    for column in (0, 1):
-        luck = result.luck[:, column].reshape(-1, 2).sum(axis=1)
-        assert np.abs(luck).max() > 0
-        assert abs(luck.mean()) < 3.5 * luck.std() / np.sqrt(len(luck))
+def test_an_unequal_match_has_the_same_mean_with_and_without_luck(unit, monkeypatch):
+    for value, other in ((random_value(1), "simple"), (shipped_value(), "random")):
+        monkeypatch.setattr(agents.arena.luck, "shipped_value", lambda value=value: value)
+        luck = play_match("camper", other, pairs=200, unit=unit).luck.reshape(-1, 2, 2).sum(axis=1)
+        assert (np.abs(luck.mean(axis=0)) < 3.5 * luck.std(axis=0) / len(luck) ** 0.5).all() and luck.any()
 
 
-def test_the_default_value_makes_the_interval_shorter():
-    for a, b in (("formula", "simple"), ("camper", "simple"), ("formula", "easy")):
-        result = play_match(a, b, pairs=600, seed=3, settings=MatchSettings(luck=True))
-        assert result.adjusted_points is not None and result.adjusted_share is not None
-        assert result.adjusted_points.half < 0.93 * result.points.half
-        assert result.adjusted_share.half < result.share.half
+def test_intervals_are_shorter_than_with_luck_left_in():
+    for a, b in (("formula", "simple"), ("camper", "simple"), ("network", "camper")):
+        result = play_match(a, b, pairs=300, seed=3)
+        assert result.points.half < 0.9 * result.plain.points.half
+        assert result.share.half < 0.97 * result.plain.share.half
+        document = result.to_dict()
+        assert document["luck_left_in"]["share"] == result.plain.share.to_dict() != document["share"]
+        assert document["value_function"] == shipped_value().version
 
 
 def test_luck_does_not_depend_on_the_batch_and_changes_no_result():
-    plain = play_match("formula", "simple", pairs=30)
-    one = play_match("formula", "simple", pairs=30, settings=MatchSettings(luck=True))
-    two = play_match("formula", "simple", pairs=30, settings=MatchSettings(luck=True, batch=7))
-    assert (plain.games == one.games).all()
-    assert one.luck is not None and two.luck is not None
-    np.testing.assert_allclose(one.luck, two.luck, atol=1e-9)
+    plain = play_match("network", "level-2", pairs=12, settings=MatchSettings(luck=False))
+    one = play_match("network", "level-2", pairs=12)
+    two = play_match("network", "level-2", pairs=12, settings=MatchSettings(batch=7))
+    assert (plain.games == one.games).all() and plain.luck is None
+    assert one.luck.any()
+    np.testing.assert_allclose(one.luck, two.luck, atol=1e-3)
+
+
+def test_luck_of_mirrored_play_cancels():
+    mirrored = play_match("formula", "formula", unit="hands", pairs=20)
+    assert mirrored.points.half == 0 and mirrored.luck.any()
+
+
+def test_luck_is_measured_where_a_program_plays(tmp_path):
+    (tmp_path / "bot.py").write_text(LOGGER)
+    program = command(tmp_path / "bot.py", tmp_path / "log")
+    settings = MatchSettings(salt=SALT, limits=QUICK)
+    one, two = (play_match(program, "network", pairs=2, settings=settings) for _ in range(2))
+    assert not one.faults and one.luck.any(axis=1).all() and (one.luck == two.luck).all()
+
+
+class Asked(Observer):
+    """Keeps what players say of their probabilities."""
+
+    wants_policy = True
+
+    def __init__(self):
+        self.chosen, self.expected = [], []
+
+    def before_actions(self, play, side, rows, views):
+        known = play.policy.any(axis=1)
+        policy, actions = play.policy[known], play.actions[known]
+        np.testing.assert_allclose(policy.sum(axis=1), 1, atol=1e-5)
+        chances = policy[np.arange(len(actions)), actions]
+        assert (chances > 0).all()
+        self.chosen += chances.tolist()
+        self.expected += (policy**2).sum(axis=1).tolist()
+
+
+@pytest.mark.parametrize("make", [lambda seed: make_network(seed, temperature=1.0), lambda seed: make_level(seed, 2)])
+def test_players_draw_with_the_probabilities_that_they_tell(make):
+    asked = Asked()
+    Lockstep(
+        (make(1), make(2)), get_rules("eaai"), mirrored_jobs(Domain.TEST, 4, 0, 60), 120, HAND, observers=[asked]
+    ).run()
+    difference = np.array(asked.chosen) - asked.expected
+    assert len(difference) > 2000 and abs(difference.mean()) < 4 * difference.std() / len(difference) ** 0.5
+    assert np.mean(asked.expected) < 0.97
 
 
 def test_a_point_is_worth_more_when_the_game_is_close():
-    scores = np.array([[0, 0], [90, 90], [90, 0]])
-    worth = chance_per_point(scores, np.array([100, 100, 100]))
-    assert worth[1] > worth[0] > worth[2] > 0
+    states = np.zeros(3, STATE)
+    states["rules"], states["score"] = get_rules("eaai").block, [[0, 0], [90, 90], [90, 0]]
+    worths = PointWorths(states["rules"][0])(states)
+    hand = worths @ (20.0, 1.0)
+    assert hand[1] == pytest.approx(0.5, abs=1e-3) and hand[1] > hand[0] > hand[2] > 0
+    assert worths[1] == pytest.approx((0, 0.5), abs=1e-3)
 
 
 def simulate(share, test, repetitions=300, limit=20000):

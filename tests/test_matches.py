@@ -211,7 +211,7 @@ def test_all_opponents_are_those_that_ship():
 def test_a_result_fits_on_a_screen(players, monkeypatch, tmp_path, capsys):
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.chdir(tmp_path)
-    run(monkeypatch, *players, "--games", 4, "--luck", "--out", "results.json")
+    run(monkeypatch, *players, "--games", 4, "--out", "results.json")
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) <= 24 and max(map(len, lines)) <= 80
 
@@ -363,14 +363,14 @@ class Pupil(CountingPlayer):
 
 def test_a_player_that_learns_remembers_through_a_series_and_no_further():
     pupil, other = Pupil(), CountingPlayer("simple")
-    result = play_match(pupil, other, unit="hands", pairs=1000, seed=2)
+    result = play_match(pupil, other, unit="hands", pairs=1000, seed=2).plain
     # Twenty series of fifty pairs; its opponent learns nothing, and every game is another one to it.
     assert list(pupil.met.values()) == [100] * 20 and len(other.slots) == 2000
     assert result.to_dict()["series_pairs"] == 50
     series = result.pair_scores.reshape(20, 50).sum(1)
     assert result.share == proportion(series, np.full(20, 50.0)) != proportion(result.pair_scores, np.ones(1000))
     # Four fifths of its hands come after the lesson.
-    assert result.points.low > play_match("simple", "simple", unit="hands", pairs=1000, seed=2).points.mean
+    assert result.points.low > play_match("simple", "simple", unit="hands", pairs=1000, seed=2).plain.points.mean
 
 
 def test_a_level_that_learns_does_so_in_any_executor(pool):

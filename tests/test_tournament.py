@@ -65,7 +65,7 @@ def test_a_tournament_with_a_level_that_learns_counts_its_series(tmp_path):
     tournament.play()
     standings = tournament.standings()
     assert [result.series_pairs for result in standings.matches.values()] == [2, 2, 0]
-    learned = standings.matches[0, 1]
+    learned = standings.matches[0, 1].plain
     assert learned.share == proportion(learned.pair_scores.reshape(10, 2).sum(axis=1), np.full(10, 2.0))
 
 

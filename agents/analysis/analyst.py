@@ -12,13 +12,14 @@ import numpy as np
 
 from agents.analysis.findings import GAME, POINTS, Candidate, Decision, Draw, HandAnalysis, Side
 from agents.analysis.marks import MARKS, UNCLEAR, kind_of, mark_of
-from agents.arena.luck import chance_per_point, draw_luck
+from agents.arena.hand_value import shipped_value
 from agents.network.checkpoint import read_metadata
 from agents.network.player import SHIPPED
 from agents.search import make_search
 from agents.search.explain import explain
 from agents.search.world_values import BRANCH
 from agents.search.worlds import draw_worlds
+from agents.win_probability import PointWorths
 from ginenv.bots.heuristics import make_formula
 from ginenv.engine.actions import PHASE_LAYOFF, PHASE_NAMES, action_name, actions_of, parse_action
 from ginenv.engine.cards import card_name, format_cards
@@ -213,10 +214,9 @@ def _draws(hand: Hand, moments: list[Hand]) -> list[Draw]:
     if not drew:
         return []
     states = np.concatenate([after[k].state for k in drew])
-    points = draw_luck(states)
-    luck = (
-        points * chance_per_point(states["score"], states["rules"]["target"]) if hand.rules.is_single_game else points
-    )
+    drawn, mean = shipped_value().draws(states).swapaxes(0, 1)
+    points = (drawn - mean)[:, 0]
+    luck = (PointWorths(hand.rules.block)(states) * (drawn - mean)).sum(axis=1) if hand.rules.is_single_game else points
     return [
         Draw(
             move=k + 1,

@@ -55,7 +55,7 @@ class TournamentConfig(Config):
         block: number of pairs played in one go; an interruption loses at most one block.
         seed: seed of the deals and players. Where a program plays, each block has deals of its own; the results hold their salts.
         batch: games at once in a process.
-        luck: rate with luck subtracted.
+        luck: measure luck and subtract it.
         forfeit: what an outside program loses when it fails.
         bot_seconds: time limit of an outside program for one line of questions.
         bot_restarts: how often an outside program is restarted within a block.
@@ -71,7 +71,7 @@ class TournamentConfig(Config):
     block: int = Field(500, gt=0)
     seed: int = Field(0, ge=0)
     batch: int = Field(2048, gt=0)
-    luck: bool = False
+    luck: bool = True
     forfeit: Literal["game", "hand"] = "game"
     bot_seconds: float = Field(10.0, gt=0)
     bot_restarts: int = Field(1, ge=0)

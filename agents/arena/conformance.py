@@ -79,7 +79,9 @@ def check(
     faults: dict[str, list[tuple[str, dict[str, Any]]]] = {}
     for number, (chosen, opponent, what) in enumerate(stages(rules), 1):
         player = OutsidePlayer(command, limits=limits, salt=_SALT)
-        settings = MatchSettings(get_rules(chosen), unit="hands", domain=Domain.TEST, forfeit="hand", salt=_SALT)
+        settings = MatchSettings(
+            get_rules(chosen), unit="hands", domain=Domain.TEST, forfeit="hand", salt=_SALT, luck=False
+        )
         result = _play(player, opponent, max(1, hands // 2), settings)
         for phase, count in player.decisions.items():
             found.decisions[phase] = found.decisions.get(phase, 0) + count
@@ -133,7 +135,7 @@ def _matches_unbatched(command: str, limits: BotLimits | None, rules: Rules) -> 
     """Whether the same deals give the same results with one game in play as with several."""
     results = []
     for batch in (1, 16):
-        settings = MatchSettings(rules, unit="hands", batch=batch, domain=Domain.TEST, salt=_SALT)
+        settings = MatchSettings(rules, unit="hands", batch=batch, domain=Domain.TEST, salt=_SALT, luck=False)
         player = OutsidePlayer(command, limits=limits, salt=_SALT)
         results.append(_play(player, "simple", 8, settings))
     return bool((results[0].games == results[1].games).all())

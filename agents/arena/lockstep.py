@@ -14,7 +14,7 @@ import numpy as np
 from agents.deal_streams import Domain, deal_keys, luck_words
 from ginenv.engine.rules import Rules
 from ginenv.tables.kernels import TABLE
-from ginenv.tables.players import Player, ask_player
+from ginenv.tables.players import KnownPolicy, Player, ask_player
 from ginenv.tables.tables import Tables
 
 # Games in play at first; their number doubles after a tick that took less than this long.
@@ -23,7 +23,13 @@ _SLOW_SECONDS = 0.2
 
 
 class Observer:
-    """Called for everything that happens in lock-step play. Views are valid only during the call."""
+    """Called for everything that happens in lock-step play. Views are valid only during the call.
+
+    Attributes:
+        wants_policy: whether it reads ``play.policy``.
+    """
+
+    wants_policy = False
 
     def before_actions(self, play: Lockstep, side: int, rows: np.ndarray, views: np.ndarray) -> None:
         """A side has chosen ``play.actions`` for ``VIEW[k]`` at the tables ``rows``; they have not been played yet."""
@@ -57,6 +63,8 @@ class Lockstep(Tables):
         jobs_at: ``int64[size]``, number of the job at each table.
         seconds: ``float[2]``, time spent by each side's player.
         actions: ``int64[k]``, the actions that a side chose last.
+        policy: ``float32[k, 107]``, the probabilities with which it chose them; a row of zeros, or ``None`` for all, where they are
+            not known.
         done: number of finished jobs.
     """
 
@@ -83,6 +91,8 @@ class Lockstep(Tables):
             record["forfeit"] = forfeit_points if getattr(player, "forfeits", False) else -1
         self.jobs_at = np.zeros(size, np.int64)
         self.seconds, self.actions = np.zeros(2), np.zeros(0, np.int64)
+        self.policy: np.ndarray | None = None
+        self._wants_policy = any(observer.wants_policy for observer in observers)
         self.done = self._opened = 0
         self._closed = np.arange(size)
         self._widen(_FIRST_TABLES if patient else size)
@@ -134,7 +144,11 @@ class Lockstep(Tables):
     def _decide(self, side: int, views: np.ndarray, rows: np.ndarray, ids: np.ndarray) -> None:
         """Asks a side for its actions and plays them."""
         began = time.perf_counter()
-        self.actions = ask_player(self.players[side], views, ids)
+        player = self.players[side]
+        if self._wants_policy and isinstance(player, KnownPolicy):
+            self.actions, self.policy = player.act_with_policy(views, ids)
+        else:
+            self.actions, self.policy = ask_player(player, views, ids), None
         self.seconds[side] += time.perf_counter() - began
         for observer in self.observers:
             observer.before_actions(self, side, rows, views)

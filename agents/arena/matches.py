@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from agents.arena.executors import TASK_PAIRS, chunks, in_order, run_tasks, task_size
+from agents.arena.hand_value import shipped_value
 from agents.arena.lockstep import Lockstep, mirrored_jobs
 from agents.arena.luck import LuckMeter
 from agents.arena.results import MatchResult, add_stats
@@ -52,7 +53,7 @@ class MatchSettings:
         forfeit: what an outside program loses when it fails: the ``game`` or the ``hand``.
         forfeit_points: what the opponent scores for a forfeited hand.
         limits: limits on the time and the restarts of outside programs.
-        luck: whether luck with the cards is measured, for estimates without it.
+        luck: whether luck is measured and subtracted from the estimates (``agents.arena.luck``).
         until: a test that stops the match early as soon as it has an answer.
         salt: mixed into the seed (``agents.deal_streams``); never empty where a program plays.
     """
@@ -65,7 +66,7 @@ class MatchSettings:
     forfeit: str = "game"
     forfeit_points: int = 50
     limits: BotLimits = field(default_factory=BotLimits)
-    luck: bool = False
+    luck: bool = True
     until: SequentialTest | None = None
     salt: str = ""
 
@@ -355,7 +356,7 @@ def _collect(
                 break
             finished.append(part)
             if test is not None:
-                verdict = test.verdict(join_parts(names, settings, finished, pairs).best_pair_scores)
+                verdict = test.verdict(join_parts(names, settings, finished, pairs).pair_scores)
                 if verdict:
                     break
     except KeyboardInterrupt:
@@ -423,6 +424,7 @@ def join_parts(
         stats=add_stats(part.stats for part in parts),
         seconds=(float(seconds[0]), float(seconds[1])),
         luck=np.concatenate([part.luck for part in parts if part.luck is not None]) if settings.luck else None,
+        value_version=shipped_value().version if settings.luck else "",
         faults=summed(fault for part in parts for fault in part.faults),
         wanted=wanted,
         series_pairs=series,

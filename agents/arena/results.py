@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib.metadata
 import platform
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any
 
@@ -47,22 +47,23 @@ class Estimate:
     @property
     def low(self) -> float:
         """Lower end of the interval."""
-        return max(self.mean - self.half, self.least)
+        return min(max(self.mean - self.half, self.least), self.most)
 
     @property
     def high(self) -> float:
         """Upper end of the interval."""
-        return min(self.mean + self.half, self.most)
+        return max(min(self.mean + self.half, self.most), self.least)
 
     def text(self, percent: bool = False) -> str:
         """``53.1 % (51.9 to 54.3)`` or ``+1.24 (+0.31 to +2.17)``."""
         if np.isnan(self.mean):
             return "–"
+        mean = min(max(self.mean, self.least), self.most)
         if np.isnan(self.half):
-            return (f"{100 * self.mean:.1f} %" if percent else f"{self.mean:+.2f}") + " (one pair, no interval)"
+            return (f"{100 * mean:.1f} %" if percent else f"{mean:+.2f}") + " (one pair, no interval)"
         if percent:
-            return f"{100 * self.mean:.1f} % ({100 * self.low:.1f} to {100 * self.high:.1f})"
-        return f"{self.mean:+.2f} ({self.low:+.2f} to {self.high:+.2f})"
+            return f"{100 * mean:.1f} % ({100 * self.low:.1f} to {100 * self.high:.1f})"
+        return f"{mean:+.2f} ({self.low:+.2f} to {self.high:+.2f})"
 
     def to_dict(self) -> dict[str, float | None]:
         """Mean and both ends; ``None`` where there is no number."""
@@ -201,8 +202,9 @@ class MatchResult:
         games: ``GAME_RESULT[2 * pairs]``, the finished jobs, in whole pairs only.
         stats: ``PLAY_STATS[2]``, how both sides played.
         seconds: time spent in each side's decisions.
-        luck: ``float[2 * pairs, 2]``, what luck with the cards gave side 0 in each job: points, and chance to win the job; or
-            ``None`` where it was not measured.
+        luck: ``float[2 * pairs, 2]``, what luck gave side 0 in each job: points, and chance to win the job; or ``None`` where it was not
+            measured. It is subtracted from shares and points; ``plain`` is the result without that.
+        value_version: names the value function by which luck was measured.
         faults: faults of outside programs: player, kind, count, forfeits, and the first case in words.
         wanted: pairs asked for; fewer are played after an interrupt or an early stop.
         verdict: verdict of a sequential test, else empty.
@@ -220,6 +222,7 @@ class MatchResult:
     stats: np.ndarray
     seconds: tuple[float, float] = (0.0, 0.0)
     luck: np.ndarray | None = None
+    value_version: str = ""
     faults: list[dict[str, Any]] = field(default_factory=list)
     wanted: int = 0
     verdict: str = ""
@@ -241,10 +244,15 @@ class MatchResult:
         return np.asarray(values, np.float64).reshape(-1, 2).sum(axis=1)
 
     @property
+    def plain(self) -> MatchResult:
+        """The same match with luck left in."""
+        return replace(self, luck=None, value_version="")
+
+    @property
     def pair_scores(self) -> np.ndarray:
-        """Side 0's share of each pair, between 0 and 1; a job that nobody won counts as half a win: ``float[pairs]``."""
+        """Side 0's share of each pair, less luck; a job that nobody won counts as half a win: ``float[pairs]``."""
         won = np.where(self.games["winner"] == 0, 1.0, np.where(self.games["winner"] == NOBODY, 0.5, 0.0))
-        return self._by_pair(won) / 2
+        return self._by_pair(won if self.luck is None else won - self.luck[:, 1]) / 2
 
     def _ratio(self, numerator: np.ndarray, denominator: np.ndarray) -> Estimate:
         """A ratio of sums over pairs; its interval is over independent units: pairs, or series of pairs."""
@@ -262,22 +270,26 @@ class MatchResult:
 
     @property
     def share(self) -> Estimate:
-        """Side 0's share of the games (or of single hands; a drawn hand counts half)."""
-        return self._proportion(self.pair_scores, np.ones(self.pairs))
+        """Side 0's share of the games (or of single hands; a drawn hand counts half), less luck."""
+        if self.luck is None:
+            return self._proportion(self.pair_scores, np.ones(self.pairs))
+        return replace(self._ratio(self.pair_scores, np.ones(self.pairs)), least=0.0, most=1.0)
 
     @property
     def hand_share(self) -> Estimate:
         """Side 0's share of the hands that somebody won."""
         return self._proportion(self._by_pair(self.games["won"][:, 0]), self._by_pair(self.games["won"].sum(axis=1)))
 
-    def _points(self, luck: np.ndarray | float) -> Estimate:
-        margin = self.games["points"][:, 0] - self.games["points"][:, 1]
-        return self._ratio(self._by_pair(margin - luck), self._by_pair(self.games["hands"]))
+    @property
+    def margins(self) -> np.ndarray:
+        """Side 0's points less its opponent's and less luck, of each pair: ``float[pairs]``."""
+        margins = self.games["points"][:, 0] - self.games["points"][:, 1]
+        return self._by_pair(margins if self.luck is None else margins - self.luck[:, 0])
 
     @property
     def points(self) -> Estimate:
-        """Side 0's points per hand, less its opponent's."""
-        return self._points(0.0)
+        """Side 0's points per hand, less its opponent's and less luck."""
+        return self._ratio(self.margins, self._by_pair(self.games["hands"]))
 
     def points_over(self, other: MatchResult) -> Estimate:
         """Side 0's points per hand less those of side 0 in another match; the interval (linearised) is over pairs, matched by deal.
@@ -294,32 +306,14 @@ class MatchResult:
         residuals = []
         for match in (self, other):
             hands = match._by_pair(match.games["hands"])
-            points = match._by_pair(match.games["points"][:, 0] - match.games["points"][:, 1])
-            residuals.append((points - match.points.mean * hands) / hands.mean())
+            residuals.append((match.margins - match.points.mean * hands) / hands.mean())
         gained = self._ratio(residuals[0] - residuals[1], np.ones(self.pairs))
         return Estimate(self.points.mean - other.points.mean, gained.half)
 
     @property
-    def adjusted_points(self) -> Estimate | None:
-        """``points`` with luck subtracted; ``None`` where luck was not measured."""
-        return None if self.luck is None else self._points(self.luck[:, 0])
-
-    @property
-    def best_pair_scores(self) -> np.ndarray:
-        """``pair_scores``, with luck subtracted if it was measured: ``float[pairs]``."""
-        if self.luck is None:
-            return self.pair_scores
-        return self.pair_scores - self._by_pair(self.luck[:, 1]) / 2
-
-    @property
     def independent_scores(self) -> np.ndarray:
-        """Sums of ``best_pair_scores`` over independent units (pairs, or series of pairs), and the pairs in each: ``float[n, 2]``."""
-        return np.stack([self._independent(self.best_pair_scores), self._independent(np.ones(self.pairs))], axis=1)
-
-    @property
-    def adjusted_share(self) -> Estimate | None:
-        """Side 0's share of the games with luck subtracted; ``None`` where luck was not measured."""
-        return None if self.luck is None else self._ratio(self.best_pair_scores, np.ones(self.pairs))
+        """Sums of ``pair_scores`` over independent units (pairs, or series of pairs), and the pairs in each: ``float[n, 2]``."""
+        return np.stack([self._independent(self.pair_scores), self._independent(np.ones(self.pairs))], axis=1)
 
     def summary(self) -> list[tuple[str, str, str]]:
         """The result in rows for people: what, the figure, a remark."""
@@ -330,13 +324,14 @@ class MatchResult:
             ("played", f"{len(self.games):,} {self.unit}{hands}", played),
             (f"{self.unit} won", self.share.text(percent=True), "draws count half"),
         ]
+        plain = None if self.luck is None else self.plain
+        if plain is not None:
+            rows.append((f"{self.unit} won, luck left in", plain.share.text(percent=True), ""))
         if self.unit == "games":
             rows.append(("hands won", self.hand_share.text(percent=True), "of those that somebody won"))
         rows.append(("points per hand", self.points.text(), ""))
-        if self.adjusted_points is not None and self.adjusted_share is not None:
-            share = self.adjusted_share.text(percent=True)
-            rows.append((f"{self.unit} won, without luck", share, "luck with the stock subtracted"))
-            rows.append(("points per hand, without luck", self.adjusted_points.text(), ""))
+        if plain is not None:
+            rows.append(("points per hand, luck left in", plain.points.text(), ""))
         if self.verdict:
             rows.append(("verdict", self.verdict, ""))
         return rows
@@ -360,7 +355,10 @@ class MatchResult:
 
         In ``style``, ``could_knock``, ``did_knock``, ``ended`` and ``net_points`` are tables by own turn and deadwood.
         """
-        adjusted = {"share": self.adjusted_share, "points_per_hand": self.adjusted_points}
+        plain = None
+        if self.luck is not None:
+            found = self.plain
+            plain = {"share": found.share.to_dict(), "points_per_hand": found.points.to_dict()}
         return {
             "players": list(self.names),
             "rules": self.rules.to_json(),
@@ -376,7 +374,8 @@ class MatchResult:
             "share": self.share.to_dict(),
             "share_of_decisive_hands": self.hand_share.to_dict(),
             "points_per_hand": self.points.to_dict(),
-            "luck_adjusted": {key: None if value is None else value.to_dict() for key, value in adjusted.items()},
+            "luck_left_in": plain,
+            "value_function": self.value_version or None,
             "verdict": self.verdict,
             "forfeited_hands": self.games["forfeits"].sum(axis=0).tolist(),
             "faults": self.faults,

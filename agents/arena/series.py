@@ -12,6 +12,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from agents.arena.lockstep import Lockstep, Observer, make_jobs
+from agents.arena.luck import LuckMeter
 from agents.deal_streams import Domain, deal_keys, luck_words
 from ginenv.engine.rules import Rules, get_rules
 from ginenv.tables.kernels import SERIES
@@ -48,13 +49,17 @@ def report_hands(hands: int) -> None:
 
 
 class _Points(Observer):
-    def __init__(self, series: int, hands: int, after: AfterHands | None):
-        self.points = np.zeros((series, hands), np.int16)
+    def __init__(self, series: int, hands: int, after: AfterHands | None, meter: LuckMeter | None):
+        self.meter = meter
+        self.points = np.zeros((series, hands), np.float32)
         self.after = after
 
     def after_hands(self, play: Lockstep, views: Sequence[np.ndarray], rows: np.ndarray) -> None:
         series, hands = play.jobs_at[rows], play.tables["episode"][rows] - 1
         self.points[series, hands] = views[0]["points"]
+        if self.meter is not None:
+            self.points[series, hands] -= self.meter.points[series]
+            self.meter.points[series] = 0.0
         if self.after is not None:
             self.after(views[0], series, hands)
         report_hands(len(rows))
@@ -72,6 +77,7 @@ def play_series(
     after: AfterHands | None = None,
     first: int = 0,
     same_deal: bool = False,
+    less_luck: bool = False,
 ) -> np.ndarray:
     """Plays series of hands; each player observes every hand that ends, with the series as its slot.
 
@@ -86,9 +92,10 @@ def play_series(
         after: called after hands end (see ``AfterHands``).
         first: number of the first series.
         same_deal: every series gets the deals of the first and the same luck of the opponent; only the player's own luck differs.
+        less_luck: luck is measured and subtracted (``agents.arena.luck``).
 
     Returns:
-        ``int16[series, hands]``, the player's points in every hand.
+        ``float32[series, hands]``, the player's points in every hand.
 
     Raises:
         IllegalActionError: if a player answers with an action that is not legal.
@@ -97,6 +104,8 @@ def play_series(
     if same_deal:
         keys[:], luck[:, 1] = keys[0], luck[0, 1]
     jobs = make_jobs(keys, luck, np.arange(2 * series).reshape(series, 2) // 2)
-    points = _Points(series, hands, after)
-    Lockstep((player, opponent), get_rules(rules), jobs, series, SERIES, hands, observers=[points]).run()
+    meter = LuckMeter(series, True) if less_luck else None
+    points = _Points(series, hands, after, meter)
+    observers = [meter, points] if meter else [points]
+    Lockstep((player, opponent), get_rules(rules), jobs, series, SERIES, hands, observers=observers).run()
     return points.points

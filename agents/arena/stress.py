@@ -57,7 +57,9 @@ def run(script: Path, kinds: list[str], bots: int, threads: int, tick: Callable[
     def play(number: int) -> tuple[str, list[str]]:
         kind = kinds[number % len(kinds)]
         command = shlex.join([sys.executable, str(script), kind, str(number)])
-        result = play_match(f"cmd:{command}", "simple", pairs=2, seed=number, settings=MatchSettings(limits=_LIMITS))
+        result = play_match(
+            f"cmd:{command}", "simple", pairs=2, seed=number, settings=MatchSettings(limits=_LIMITS, luck=False)
+        )
         assert result.games["done"].all()
         return kind, [fault["kind"] for fault in result.faults]
 

@@ -294,7 +294,7 @@ class Standings:
         result = self.matches.get((min(a, b), max(a, b)))
         if result is None:
             return float("nan"), float("nan")
-        share = result.adjusted_share or result.share
+        share = result.share
         return (share.mean if a < b else 1 - share.mean), share.half
 
     def circles(self) -> list[tuple[str, str, str]]:

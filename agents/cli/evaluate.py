@@ -53,7 +53,7 @@ class MatchConfig(Config):
         batch: games played at once in each process; affects speed and memory, never the result.
         forfeit: what an outside program loses when it fails: the whole game, or the hand.
         seconds: time limit of an outside program for each line of questions, and the least it gets for getting ready.
-        luck: measure the luck of the cards, and also show estimates without it.
+        luck: measure luck and subtract it from the estimates.
         until_significant: stop as soon as the question of who is better is answered.
         margin: smallest difference of the share from one half that until_significant looks for.
         alpha: chance of calling equal players different.
@@ -72,7 +72,7 @@ class MatchConfig(Config):
     batch: int = Field(2048, gt=0)
     forfeit: Literal["game", "hand"] = "game"
     seconds: float = Field(10.0, gt=0)
-    luck: bool = False
+    luck: bool = True
     until_significant: bool = False
     margin: float = Field(0.02, gt=0, lt=0.5)
     alpha: float = Field(0.05, gt=0, lt=0.5)

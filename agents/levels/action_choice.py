@@ -103,8 +103,8 @@ def _prefer(v, behaviour, taste, legal0, legal1, row):
 
 
 @kernel
-def _draw(row, legal, max_logit_gap, temperature, word):
-    """Draws, at a temperature, a legal action whose logit is within ``max_logit_gap`` of the best one."""
+def _draw(row, legal, max_logit_gap, temperature, word, chances):
+    """Draws, at a temperature, a legal action whose logit is within ``max_logit_gap`` of the best one; writes the probabilities of all."""
     best = -1
     for action in range(NUM_ACTIONS):
         # Actions stand in three masks of 52: discards, knocks, the others.
@@ -119,15 +119,17 @@ def _draw(row, legal, max_logit_gap, temperature, word):
         behind = np.float64(row[best]) - row[action]
         if (legal[action // 52] >> (action % 52)) & 1 and behind <= max_logit_gap:
             weight = np.exp(-behind / temperature)
+            chances[action] = weight
             total += weight
             word = mix(word)
             if unit(word) * total < weight:
                 chosen = action
+    chances /= total
     return chosen
 
 
 @kernel
-def choose(views, behaviour, tastes, logits, legal, words, actions):
+def choose(views, behaviour, tastes, logits, legal, words, actions, policy):
     """Chooses for a batch; spreads and lay-offs are computed, without logits or chance.
 
     Args:
@@ -138,6 +140,7 @@ def choose(views, behaviour, tastes, logits, legal, words, actions):
         legal: ``int64[n, 3]``.
         words: ``uint64[n]``.
         actions: ``int64[n]``, written.
+        policy: ``float32[n, 107]``, given as zeros; the probabilities are written, except where chance plays no part.
     """
     for i in range(views.shape[0]):
         v = views[i]
@@ -153,4 +156,4 @@ def choose(views, behaviour, tastes, logits, legal, words, actions):
             else:
                 row[UPCARD] += behaviour.upcard_bias
                 temperature = behaviour.draw_temperature
-            actions[i] = _draw(row, legal[i], behaviour.max_logit_gap, temperature, words[i])
+            actions[i] = _draw(row, legal[i], behaviour.max_logit_gap, temperature, words[i], policy[i])

@@ -161,7 +161,7 @@ class _GradientPlayer(_BiasedPlayer):
         )
         tastes, actions = np.zeros(n, TASTE), np.empty(n, np.int64)
         draw_tastes(views, self.behaviour, self.seed & 0xFFFFFFFF, tastes)
-        choose(views, self.behaviour, tastes, logits, legal, words, actions)
+        choose(views, self.behaviour, tastes, logits, legal, words, actions, np.zeros(logits.shape, np.float32))
         _score(
             views, self.behaviour, logits, legal, actions, np.asarray(slots, np.int64), np.zeros(1, SPACE), self.scores
         )

@@ -20,6 +20,7 @@ from agents.levels.responses import SPACE, add_logit_bias
 from agents.network.inputs import HeuristicFeatures, actor_inputs
 from agents.network.nets import FrozenActor, has_bfloat16_units
 from agents.player_names import check_name
+from ginenv.engine.actions import NUM_ACTIONS
 from ginenv.engine.state import as_batch
 from ginenv.errors import GinError, must_be
 from ginenv.tables.players import BasePlayer
@@ -146,8 +147,21 @@ class LevelPlayer(BasePlayer):
             return self.search.act(views, slots)
         return self.choose(views, self.logit_bias(slots, n), self.opponent_context(slots, n))
 
+    def act_with_policy(self, views: np.ndarray, slots: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """What ``act`` chooses, and with which probabilities (``ginenv.tables.players.KnownPolicy``); those of a search are not known."""
+        views = as_batch(views, VIEW, "VIEW")
+        n = len(views)
+        policy = np.zeros((n, NUM_ACTIONS), np.float32)
+        if self.search is not None:
+            return self.search.act(views, slots), policy
+        return self.choose(views, self.logit_bias(slots, n), self.opponent_context(slots, n), policy), policy
+
     def choose(
-        self, views: np.ndarray, logit_bias: np.ndarray | None, opponent_context: np.ndarray | None = None
+        self,
+        views: np.ndarray,
+        logit_bias: np.ndarray | None,
+        opponent_context: np.ndarray | None = None,
+        policy: np.ndarray | None = None,
     ) -> np.ndarray:
         """Chooses by its network for every view, without regard to the opponents: ``VIEW[n]`` to ``int64[n]``.
 
@@ -155,13 +169,15 @@ class LevelPlayer(BasePlayer):
             views: ``VIEW[n]``.
             logit_bias: of its choices, ``float64[n, NUM_WEIGHTS]``; ``None`` for none.
             opponent_context: to its network, ``float32[n, OPPONENT_CONTEXT_WIDTH]``; ``None`` for nothing.
+            policy: ``float32[n, 107]``, given as zeros: the probabilities of all actions are written.
         """
         seen = self._see(views)
         logits = self._logits(views, seen, logit_bias, opponent_context)
         tastes = np.zeros(len(views), TASTE)
         draw_tastes(views, self.behaviour, self.seed & 0xFFFFFFFF, tastes)
         actions = np.empty(len(views), np.int64)
-        choose(views, self.behaviour, tastes, logits, seen[2], seen[3], actions)
+        policy = np.zeros(logits.shape, np.float32) if policy is None else policy
+        choose(views, self.behaviour, tastes, logits, seen[2], seen[3], actions, policy)
         return actions
 
     def _see(self, views: np.ndarray) -> _Seen:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from agents.network.commitment import bind_to_gin
-from agents.network.sampling import sample_actions
+from agents.network.sampling import sample_actions, write_policy
 from ginenv.bots.hand_kernels import choose_lay_off, choose_spread
-from ginenv.engine.actions import PHASE_LAYOFF, PHASE_SPREAD
+from ginenv.engine.actions import NUM_ACTIONS, PHASE_LAYOFF, PHASE_SPREAD
 from ginenv.engine.jit import kernel, mix
 from ginenv.engine.state import as_batch
 from ginenv.errors import GinError, must_be
@@ -34,13 +34,14 @@ def _prepare(views, commits, seed, obs, conditions, legal, words):
 
 
 @kernel
-def _arithmetic(views, actions):
-    """Replaces spreads and lay-offs by exact choices."""
+def _arithmetic(views, actions, policy):
+    """Replaces spreads and lay-offs by exact choices, without chance."""
     for i in range(views.shape[0]):
-        if views[i].phase == PHASE_SPREAD:
-            actions[i] = choose_spread(views[i])
-        elif views[i].phase == PHASE_LAYOFF:
-            actions[i] = choose_lay_off(views[i])
+        if views[i].phase != PHASE_SPREAD and views[i].phase != PHASE_LAYOFF:
+            continue
+        actions[i] = choose_spread(views[i]) if views[i].phase == PHASE_SPREAD else choose_lay_off(views[i])
+        if policy.shape[0]:
+            policy[i] = 0.0
 
 
 class PolicyPlayer(BasePlayer):
@@ -80,7 +81,16 @@ class PolicyPlayer(BasePlayer):
 
     def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
         """Chooses for every view: ``VIEW[n]`` to ``int64[n]``."""
+        return self._act(as_batch(views, VIEW, "VIEW"), slots, np.zeros((0, NUM_ACTIONS), np.float32))
+
+    def act_with_policy(self, views: np.ndarray, slots: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """The actions that ``act`` chooses, and the probabilities of all (see ``ginenv.tables.players.KnownPolicy``)."""
         views = as_batch(views, VIEW, "VIEW")
+        policy = np.zeros((len(views), NUM_ACTIONS), np.float32)
+        return self._act(views, slots, policy), policy
+
+    def _act(self, views: np.ndarray, slots: np.ndarray | None, policy: np.ndarray) -> np.ndarray:
+        """Chooses, and writes the probabilities if there is room for them."""
         n = len(views)
         obs = np.empty((n, OBSERVATION_SIZE), np.uint8)
         conditions = np.empty(n, np.uint8)
@@ -92,5 +102,7 @@ class PolicyPlayer(BasePlayer):
             logits /= self.temperature
         actions = np.empty(n, np.int64)
         sample_actions(logits, legal, words, self.temperature == 0, actions)
-        _arithmetic(views, actions)
+        if len(policy) and self.temperature > 0:
+            write_policy(logits, legal, policy)
+        _arithmetic(views, actions, policy)
         return actions

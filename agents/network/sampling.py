@@ -64,3 +64,19 @@ def sample_actions(logits, legal, words, greedy, actions):
     """``sample_action`` for a batch: ``float32[n, 107]``, ``int64[n, 3]``, ``uint64[n]``; writes ``int64[n]``."""
     for i in range(logits.shape[0]):
         actions[i], _ = sample_action(logits[i], legal[i], words[i], greedy)
+
+
+@kernel
+def write_policy(logits, legal, policy):
+    """Writes the probabilities with which ``sample_actions`` draws: ``float32[n, 107]``, given as zeros."""
+    found = np.empty(NUM_ACTIONS, np.int64)
+    for i in range(logits.shape[0]):
+        count = list_actions(legal[i], found)
+        best = np.float32(-np.inf)
+        for k in range(count):
+            best = max(best, logits[i, found[k]])
+        total = np.float64(0.0)
+        for k in range(count):
+            total += np.exp(logits[i, found[k]] - best)
+        for k in range(count):
+            policy[i, found[k]] = np.exp(logits[i, found[k]] - best) / total

@@ -94,7 +94,7 @@ def report(standings: Standings, command: str) -> str:
         rate_headings=[heading for heading, _, _ in RATES],
         rates=[rate_texts(each) for each in rates],
         knocks=[_knock_chart(name, each) for name, each in zip(names, rates, strict=True) if each],
-        adjusted=", luck with the stock subtracted" if config.luck else "",
+        adjusted=", luck subtracted" if config.luck else "",
         command=command,
         versions=json.dumps(versions()),
         settings=json.dumps(config.model_dump(mode="json", exclude={"out"}), indent=1, ensure_ascii=False),

@@ -23,7 +23,7 @@ def hand_points(rules: str, pairs: int) -> dict[str, int]:
     """Counts of scored hands by their points, between the built-in styles, each against each."""
     counts = np.zeros(1024, np.int64)
     for a, b in combinations_with_replacement(STYLES, 2):
-        settings = MatchSettings(get_rules(rules), unit="hands", domain=Domain.TRAIN)
+        settings = MatchSettings(get_rules(rules), unit="hands", domain=Domain.TRAIN, luck=False)
         points = play_match(a, b, pairs=pairs, settings=settings).games["points"].max(axis=1)
         counts += np.bincount(points[points > 0], minlength=1024)
     return {str(k): int(counts[k]) for k in np.flatnonzero(counts)}

@@ -23,13 +23,13 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from agents.arena.luck import chance_per_point
 from agents.arena.results import ratio, versions
 from agents.deal_streams import Domain, deal_keys
 from agents.files import write_json
 from agents.network.inputs import actor_inputs
 from agents.network.player import NetworkPlayer, load_network, make_network
 from agents.search import make_search
+from agents.win_probability import equity_table
 from ginenv.engine.actions import PHASE_DISCARD, PHASE_OVER
 from ginenv.engine.engine import NOBODY, STATE, apply, next_word
 from ginenv.engine.game import start_game
@@ -199,7 +199,7 @@ def measure(arguments: Arguments) -> dict[str, Any]:
 
 
 def _row(gains: np.ndarray) -> dict[str, Any]:
-    a_point = float(chance_per_point(np.zeros((1, 2)), np.array([get_rules(RULES).target]))[0])
+    a_point = (float(equity_table(get_rules(RULES))[10, 0, 0, 0]) - 0.5) / 10
     return ratio(gains, np.ones(len(gains))).to_dict() | {"games": round(a_point * float(gains.mean()), 6)}
 
 

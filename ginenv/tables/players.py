@@ -63,6 +63,15 @@ class Player(Protocol):
         ...
 
 
+@runtime_checkable
+class KnownPolicy(Protocol):
+    """A player that can say with which probabilities it chooses: luck in its own choices can then be measured."""
+
+    def act_with_policy(self, views: np.ndarray, slots: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """The actions that ``act`` chooses, and the probabilities of all: ``float32[n, 107]``, a row of zeros where they are not known."""
+        ...
+
+
 # What ``act`` returns for a player that failed to answer and therefore loses; only where the arena allows that.
 FORFEIT = -1
 

@@ -173,7 +173,7 @@ class _Matchups:
         self.config, self.opponents, self.series, self.seed = config, opponents, series, seed
 
     def __call__(self, player: Player, keep: np.ndarray | None = None) -> list[np.ndarray]:
-        """Points ``[series, hands]`` by opponent; final views of all hands go into ``keep``, ``VIEW[opponents, series, hands]``."""
+        """Points less luck ``[series, hands]`` by opponent; final views go into ``keep``, ``VIEW[opponents, series, hands]``."""
         for opponent in self.opponents:
             opponent.reset(self.seed)
 
@@ -189,6 +189,7 @@ class _Matchups:
             seed=self.seed,
             rules=self.config.rules,
             after=after,
+            less_luck=True,
         )
         return _split(points, len(self.opponents))
 
