@@ -363,5 +363,6 @@ def shipped_value() -> HandValue:
     """The value function that ships with the package."""
     content = read_bytes(DATA)
     numbers = parse_json(content)["weights"]
-    weights = Weights(*(np.array(numbers[name], np.float32) for name in Weights._fields))
+    rows = [np.array([row.split() for row in numbers[name]], np.float32) for name in Weights._fields]
+    weights = Weights(*(each[0] if "bias" in name else each for name, each in zip(Weights._fields, rows, strict=True)))
     return HandValue(weights, hashlib.sha256(content).hexdigest()[:12])

@@ -159,11 +159,22 @@ def play_round(rng: np.random.Generator, rules: dict[str, float], value: HandVal
     return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
 
 
-def write(weights: Weights, rounds: int, error: float) -> None:
-    """Writes the file that ships."""
-    numbers = {name: np.round(array.astype(np.float64), 5).tolist() for name, array in weights._asdict().items()}
+def write(weights: Weights, rounds: int, done: int, error: float) -> None:
+    """Writes the file that ships, after ``done`` of the rounds."""
+    # A row on a line, which is short and still readable.
+    numbers = {
+        name: [" ".join(f"{number:.5g}" for number in row) for row in np.atleast_2d(array)]
+        for name, array in weights._asdict().items()
+    }
     command = f"python -m benchmarks.strength.hand_value --rounds {rounds}"
-    about = {"command": command, "hands": rounds * MATCHES * HANDS, "players": PLAYERS, "decay": DECAY, "seed": SEED}
+    about = {
+        "command": command,
+        "rounds": done,
+        "hands": done * MATCHES * HANDS,
+        "players": PLAYERS,
+        "decay": DECAY,
+        "seed": SEED,
+    }
     write_json(DATA, {**about, "squared_error": round(error, 5), "weights": numbers})
 
 
@@ -200,7 +211,7 @@ def main() -> None:
         left = (time.perf_counter() - began) / number * (rounds - number) / 60
         print(f"round {number} of {rounds}, squared error {error:.4f}, {left:.0f} minutes left", flush=True)
         if number % 10 == 0 or number == rounds:
-            write(mean.arrays(), number, error)
+            write(mean.arrays(), rounds, number, error)
 
 
 if __name__ == "__main__":
