@@ -177,15 +177,15 @@ class PointWorths:
         self.bank, (self.points, self.weights) = equity_bank([rules]), point_frequencies(rules)
         self._scratch = np.zeros(1, STATE)
         self._scratch["rules"] = block
-        # Of three games at once there is no chance to win.
-        self.weights = self.weights * (not rules.hollywood)
+        self._is_game = not rules.hollywood
 
     def __call__(self, states: np.ndarray) -> np.ndarray:
         """The worths at the scores of ``STATE[n]``: ``float64[n, 2]``, of one point, and of winning the hand instead of losing half of it.
 
         A hand that a seat wins by some points changes its chance by about ``points * first + second``, one that it loses by the
-        opposite: the line is fitted to the points that hands bring.
+        opposite: the line is fitted to the points that hands bring. Of three games at once there is no table, so they have no worths.
         """
         worths = np.zeros((len(states), 2))
-        _worths(states, self._scratch, self.points, self.weights, self.bank, worths)
+        if self._is_game:
+            _worths(states, self._scratch, self.points, self.weights, self.bank, worths)
         return worths

@@ -187,7 +187,7 @@ def test_players_draw_with_the_probabilities_that_they_tell(make):
 
 def test_a_point_is_worth_more_when_the_game_is_close():
     states = np.zeros(3, STATE)
-    states["rules"], states["score"] = get_rules("eaai").block, [[0, 0], [90, 90], [90, 0]]
+    states["rules"], states["score"] = get_rules("eaai").block, [[0, 0], [99, 99], [90, 0]]
     worths = PointWorths(states["rules"][0])(states)
     hand = worths @ (20.0, 1.0)
     assert hand[1] == pytest.approx(0.5, abs=1e-3) and hand[1] > hand[0] > hand[2] > 0
