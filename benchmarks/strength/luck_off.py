@@ -42,7 +42,7 @@ MATCHES = (
 EQUAL, REPEATED, PAIRS = "network:temperature=1", 400, 20
 SEED = 90
 # Pairs of a measurement of time, and how often it is repeated.
-TIMED, ROUNDS = 100, 3
+TIMED, ROUNDS = {"hands": 100, "games": 10}, 2
 
 
 def _bias(match: MatchResult, column: int) -> dict[str, float | None]:
@@ -64,7 +64,7 @@ def _seconds(a: str, b: str, unit: str) -> float:
     for number in range(ROUNDS + 1):
         for luck in (False, True):
             began = time.process_time()
-            play_match(*players, pairs=TIMED, unit=unit, settings=MatchSettings(seed=SEED + number, luck=luck))
+            play_match(*players, pairs=TIMED[unit], unit=unit, settings=MatchSettings(seed=SEED + number, luck=luck))
             # The first round compiles.
             spent[int(luck)] += time.process_time() - began if number else 0.0
     close_players(players)
