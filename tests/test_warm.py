@@ -46,10 +46,10 @@ def run(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.slow
 def test_after_it_nothing_is_left_to_compile() -> None:
     command = "-c", "import sys; from agents.cli import main; sys.argv = ['gin', 'warm']; main()"
-    kept = cache_root()
+    cache = cache_root()
     for _ in range(2):
         done = run(*command)
-        assert done.returncode == 0 and str(kept) in done.stdout.splitlines()[-1], done.stderr
+        assert done.returncode == 0 and str(cache) in done.stdout.splitlines()[-1], done.stderr
         assert "left out" not in done.stdout
     assert "already" in done.stdout and not re.search(r"\d+ functions? compiled", done.stdout)
     done = run("-c", USE)

@@ -156,11 +156,12 @@ def test_the_lobby_says_what_the_names_stand_for_and_how_the_game_goes(guest):
 def test_compilation_of_the_rules_is_announced(guest):
     ann = guest()
     assert "hx-get" not in ann.get("/ready")
-    ann.client.app.state.ready = SimpleNamespace(over=False, seconds=2)
+    job = SimpleNamespace(over=False, seconds=2)
+    ann.client.app.state.preparations = SimpleNamespace(prepare=lambda opponent, rules: job)
     assert "hx-get" in ann.get("/ready") and "compiled" not in ann.get("/ready")
-    ann.client.app.state.ready.seconds = 20
+    job.seconds = 20
     assert "the rules are being loaded" in ann.get("/ready") and "the rules are being loaded" in ann.get("/")
-    ann.client.app.state.ready.over = True
+    job.over = True
     assert "hx-get" not in ann.get("/ready") and "compiled" not in ann.get("/")
 
 
@@ -169,9 +170,25 @@ def test_what_the_first_game_needs_is_made_ready_without_a_trace(monkeypatch):
     real = rehearsal.Home
     monkeypatch.setattr(rehearsal, "Home", lambda folder: folders.append(real(folder)) or folders[-1])
     done = []
-    ready.make_ready(lambda number, total: done.append((number, total)), wait=0)
-    assert done == [(0, 2), (1, 2)]
-    assert len(folders) == 2 and not any(folder.path.exists() for folder in folders)
+    ready.make_ready("simple", "ht1", lambda number, total: done.append((number, total)), wait=0)
+    assert done == [(0, 1)]
+    assert len(folders) == 1 and not folders[0].path.exists()
+
+
+def test_what_the_chosen_opponent_needs_is_prepared_as_soon_as_it_is_chosen(guest, monkeypatch):
+    played = []
+    monkeypatch.setattr(ready, "make_ready", lambda opponent, rules, tell: played.append((opponent, rules)))
+    ann = guest()
+    preparations = ann.client.app.state.preparations = ready.Preparations()
+    ann.post("/options", opponent="easy")
+    ann.post("/rules", preset="ht1", target="60")
+    rules = ann.browser.session.options.rules
+    assert "target=60" in rules and preparations.prepare("easy", rules).wait(10)
+    begun = len(played)
+    assert played[-1] == ("easy", rules) and ("easy", "dg-standard") in played
+    # Once is enough; a program is nobody's to start before the game begins.
+    ann.get("/")
+    assert preparations.prepare("cmd:/bin/false", "ht1").wait(10) and len(played) == begun
 
 
 def test_statistics_over_time_count_the_hands_that_the_tally_counts(guest):

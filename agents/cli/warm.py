@@ -28,7 +28,7 @@ from ginenv.hands.text import parse_rules
 from ginenv.tables.players import make_player
 
 # More processes than this find nothing to do while the longest part is compiled.
-_MOST_WORKERS = 4
+_MAX_WORKERS = 4
 # A search plays so many actions, in a game whose chances are solved quickly.
 _SEARCHED = 6
 _RULES = "eaai,target=20"
@@ -135,11 +135,11 @@ def warm() -> None:
     Useful where many start fresh: in an image, before a class, in continuous integration. Where everything is compiled already, it
     takes seconds.
     """
-    kept = cache_root()
-    if kept is None:
+    cache = cache_root()
+    if cache is None:
         raise GinError("no directory was found where compiled code can be kept; GINENV_CACHE_DIR names one")
     console, began, made, without = plain_console(), time.monotonic(), 0, {}
-    workers = min(_MOST_WORKERS, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2)
+    workers = min(_MAX_WORKERS, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2)
     with progress_bar(console, len(STEPS), "compiling") as tick, process_pool(workers) as pool:
         tick(0)
         waiting = {pool.submit(take, step): step for step in STEPS}
@@ -151,5 +151,5 @@ def warm() -> None:
         if name:
             console.print(f"left out: {step}, for which {name} is not installed", highlight=False, markup=False)
     what = f"{counted(made, 'function')} compiled" if made else "everything was compiled already"
-    line = f"{what}, in {time.monotonic() - began:.0f} s; kept in {kept}"
+    line = f"{what}, in {time.monotonic() - began:.0f} s; kept in {cache}"
     console.print(line, highlight=False, markup=False, soft_wrap=True)

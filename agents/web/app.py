@@ -17,10 +17,9 @@ import uvicorn
 from agents.files import check_directory
 from agents.play.store import Home, default_home
 from agents.web.browser_session import Sessions
-from agents.web.jobs import Job
 from agents.web.listening import listen
 from agents.web.server import make_app
-from agents.web.warmup import make_ready
+from agents.web.warmup import Preparations
 from ginenv.errors import GinError, check_integer
 from ginenv.tables.players import parse_player
 
@@ -73,7 +72,7 @@ def run(arguments: Sequence[str], program: str = "gin web") -> None:
     shown = socket.gethostname() if chosen.host in ("0.0.0.0", "::") else chosen.host
     address = f"http://{f'[{shown}]' if ':' in shown else shown}:{port}/?token="
     print(f"The table is at {address}{token}\nCtrl-C leaves; every game is kept.", flush=True)
-    app.state.ready = Job(make_ready)
+    app.state.preparations = Preparations()
     if chosen.browser:
         threading.Thread(target=webbrowser.open, args=(address + once,), daemon=True).start()
     # No access log: paths and forms hold nothing secret, but a token must not appear in a log.

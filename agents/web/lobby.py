@@ -7,6 +7,7 @@ import dataclasses
 from starlette.responses import HTMLResponse, Response
 
 from agents.play.options import Options, choices, preset_of
+from agents.web.jobs import Job
 from agents.web.pages import page
 from agents.web.request import Request
 from ginenv.engine.rule_texts import PRESET_TEXTS, RULE_TEXTS
@@ -63,13 +64,19 @@ def lobby(request: Request) -> Response:
     options = browser.session.options
     about = PRESET_TEXTS.get(options.rules, ""), _OPPONENT_TEXTS.get(options.opponent, "")
     return request.page(
-        "lobby.html", options=options, about=about, unfinished=unfinished, fan=_FAN, ready=request.app.state.ready
+        "lobby.html", options=options, about=about, unfinished=unfinished, fan=_FAN, ready=_prepared(request)
     )
 
 
 def ready(request: Request) -> Response:
     """The part of the lobby that says whether a first game has to wait."""
-    return HTMLResponse(page("warmup_part.html", ready=request.app.state.ready))
+    return HTMLResponse(page("warmup_part.html", ready=_prepared(request)))
+
+
+def _prepared(request: Request) -> Job | None:
+    """The preparation of a game against the chosen opponent under the chosen rules; begun as soon as they are chosen."""
+    options, preparations = request.browser_session.session.options, request.app.state.preparations
+    return None if preparations is None else preparations.prepare(options.opponent, options.rules)
 
 
 def new(request: Request) -> Response:
@@ -152,6 +159,7 @@ def change_rules(request: Request) -> Response:
         values = {name: value.strip() for name, value in request.form.items() if name != "preset"}
         changes = [f"{name}={value}" for name, value in values.items() if str(base.get(name)).lower() != value]
         request.browser_session.say(request.browser_session.session.set_option("rules", ",".join([preset, *changes])))
+        _prepared(request)
     return request.go("/rules")
 
 
@@ -181,4 +189,5 @@ def change_options(request: Request) -> Response:
             session.options.changed(name, value)
         for name, value in changed.items():
             browser.say(session.set_option(name, value))
+        _prepared(request)
     return request.go(back if back.partition("?")[0] in (*_BACK, "/learned") else "/options")

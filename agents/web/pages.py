@@ -22,6 +22,7 @@ _SUIT_WORDS = ("spades", "clubs", "diamonds", "hearts")
 STATIC = {
     "htmx.min.js": "text/javascript",
     "table.js": "text/javascript",
+    "busy.js": "text/javascript",
     "table.css": "text/css",
     "cards.svg": "image/svg+xml",
 }

@@ -196,5 +196,5 @@ def make_app(
         exception_handlers={HTTPException: _problem, 500: _problem},
         lifespan=lifespan,
     )
-    app.state.sessions, app.state.runs, app.state.ready = sessions, runs, None
+    app.state.sessions, app.state.runs, app.state.preparations = sessions, runs, None
     return app

@@ -1,35 +1,64 @@
-"""Prepares what the first game needs, while the person reads the first page.
+"""Prepares what a game against the chosen opponent needs, while the person reads a page.
 
-Compiled code loads in a second or two. After an installation it first has to be compiled, once, which takes a minute or so.
+Compiled code loads in a second or two. After an installation it may first have to be compiled, once, which takes a minute or so.
 """
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
+from functools import partial
 
 from agents.play.rehearsal import RULES, rehearse
 from agents.play.session import Session
 from agents.web.browser_session import BrowserSession
+from agents.web.jobs import Job
 from agents.web.pages import page
 from agents.web.view_model import table_values
+from ginenv.tables.players import parse_player, player_names
 
 # A delay, so that the first page, asked for as soon as the server listens, has this machine to itself.
 _WAIT = 0.5
+# Whom a person plays who has chosen nobody.
+_OPPONENT = "formula"
 
 
-def make_ready(tell: Callable[[int, int], None], opponent: str = "formula", wait: float = _WAIT) -> None:
-    """Plays hands in a store that is thrown away, and draws the table after every action.
+class Preparations:
+    """What is prepared in this process, each opponent with each set of rules once, one after the other."""
+
+    def __init__(self) -> None:
+        self._jobs: dict[tuple[str, str], Job] = {}
+        self._slot = threading.Semaphore()
+        for rules in RULES:
+            self.prepare(_OPPONENT, rules)
+
+    def prepare(self, opponent: str, rules: str) -> Job:
+        """Begins to prepare a game, if that has not begun before.
+
+        Args:
+            opponent: name of the opponent; one that needs a permission, such as a program, is not started.
+            rules: rules of the game.
+        """
+        if parse_player(opponent).kind not in player_names():
+            opponent = _OPPONENT
+        if (opponent, rules) not in self._jobs:
+            self._jobs[opponent, rules] = Job(partial(make_ready, opponent, rules), self._slot)
+        return self._jobs[opponent, rules]
+
+
+def make_ready(opponent: str, rules: str, tell: Callable[[int, int], None], wait: float = _WAIT) -> None:
+    """Plays a hand in a store that is thrown away, and draws the table after every action.
 
     Args:
+        opponent: who plays in it.
+        rules: rules of the game.
         tell: called with how many hands are done, and how many there are.
-        opponent: who plays in them.
         wait: seconds to wait before.
     """
     time.sleep(wait)
-    for done, rules in enumerate(RULES):
-        tell(done, len(RULES))
-        rehearse(opponent, draw, rules)
+    tell(0, 1)
+    rehearse(opponent, draw, rules)
 
 
 def draw(session: Session) -> None:

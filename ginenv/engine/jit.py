@@ -54,14 +54,15 @@ def _probe(x):
 
 def _fast_compiler() -> _Compile | None:
     """The fast compiler, tried on a function that calls another; None, after a warning, if it does not fit this release of Numba."""
-    global _probe_part
+    global _probe_part, _probe
     directory = cache_dir(Path(__file__).resolve(), "compile_kernel")
     try:
         from ginenv.engine.kernel_compiler import compile_kernel
 
         with _numba_caches_in(directory):
             _probe_part = compile_kernel(_probe_part, directory, _OPTIONS)
-            if compile_kernel(_probe, directory, _OPTIONS)(20) != 42:
+            _probe = compile_kernel(_probe, directory, _OPTIONS)
+            if _probe(20) != 42:
                 raise ValueError("a wrong result")
     except Exception as error:
         # Classes that are not what they were may raise anything.

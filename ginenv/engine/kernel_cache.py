@@ -96,15 +96,22 @@ def sources_of(path: Path, root: Path) -> set[Path]:
 
 
 @cache
+def source_digest(path: Path) -> str:
+    """A hash of a module and of every project module that it imports, directly or not."""
+    digest = hashlib.sha256()
+    for source in sorted(sources_of(path, Path(__file__).resolve().parents[2])):
+        digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+@cache
 def cache_dir(path: Path, compiler: str) -> str | None:
     """The directory of a module's code as one compiler makes it; None if none can be made."""
-    root = Path(__file__).resolve().parents[2]
-    digest = hashlib.sha256(f"{sys.version} {numba.__version__} {np.__version__} {compiler}".encode())
-    for source in sorted(sources_of(path, root)):
-        digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
     base = cache_root()
     if base is None:
         return None
+    made_with = f"{sys.version} {numba.__version__} {np.__version__} {compiler} {source_digest(path)}"
+    digest = hashlib.sha256(made_with.encode())
     directory = base / f"{path.stem}-{digest.hexdigest()[:16]}"
     try:
         if not directory.exists():

@@ -22,9 +22,11 @@ from typing import Any, ClassVar
 import numba
 from numba._dynfunc import make_function
 from numba.core import event
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, UserProvidedCacheLocator
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache, UserProvidedCacheLocator
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
+
+from ginenv.engine.shipped_kernels import load_shipped
 
 # Options for code without wrappers that only C calls.
 _ENTRY_OPTIONS: Any = {"no_cfunc_wrapper": True}
@@ -55,9 +57,11 @@ class _Cache(FunctionCache):
             # Damaged bytes can make pickle raise anything. Without an index, everything is written again.
             with contextlib.suppress(OSError):
                 self.flush()
-            return None
+            loaded = None
         # Two processes that start at the same time can give two signatures the same file.
-        return loaded if loaded is None or tuple(loaded.signature.args) == tuple(sig) else None
+        if loaded is not None and tuple(loaded.signature.args) == tuple(sig):
+            return loaded
+        return load_shipped(self._py_func, sig, target_context)
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Saves compiled code, if there is room for it."""
@@ -65,6 +69,17 @@ class _Cache(FunctionCache):
             super().save_overload(sig, data)
         except (OSError, EOFError, UnpicklingError) as error:
             _warn_once(f"compiled code cannot be kept ({error}); GINENV_CACHE_DIR names another directory for it")
+
+
+class _ShippedAlone(NullCache):
+    """What is not shipped is compiled in every process: there is no place to keep it."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The shipped code of a signature, or None."""
+        return load_shipped(self.function, sig, target_context)
 
 
 @cache
@@ -155,8 +170,7 @@ def compile_kernel(function: Callable[..., Any], directory: str | None, options:
         options: options of ``numba.njit``.
     """
     entry: Any = numba.njit(pipeline_class=_EntryCompiler, **_ENTRY_OPTIONS, **options)(function)
-    if directory is not None:
-        entry._cache = _Cache(function)
+    entry._cache = _ShippedAlone(function) if directory is None else _Cache(function)
     part: Any = numba.njit(pipeline_class=_PartCompiler, **_PART_OPTIONS, **options)(function)
     # The methods through which compiled callers find a function.
     entry.get_call_template, entry.get_overload = part.get_call_template, part.get_overload
