@@ -8,6 +8,7 @@
 #   make format   put the sources into the form that `make test` asks for
 #   make docs     build the documentation's site in docs/_build, warnings as errors
 #   make dist     build the source distribution and the wheel, in dist
+#   make wheels   and a wheel for this platform and this Python that carries compiled code (takes minutes)
 #   make check-dist  build them, install them in empty environments and try them there (takes minutes)
 #   make release-check  is the version ready to be tagged? (clean tree, changelog, tag, wheel; takes minutes)
 #   make bench    speed beside other engines, measured in one run (takes minutes)
@@ -36,7 +37,7 @@ PEERS := $(VENV)/.peers-done
 
 RUN := runs/quick
 
-.PHONY: setup peers web train lint format test docs dist check-dist release-check bench network levels level-4 results clean distclean
+.PHONY: setup peers web train lint format test docs dist wheels check-dist release-check bench network levels level-4 results clean distclean
 
 setup: $(SETUP)
 peers: $(PEERS)
@@ -81,6 +82,9 @@ docs: $(SETUP)
 
 dist: $(SETUP)
 	$(BIN)/python -m build
+
+wheels: dist
+	$(BIN)/python .ci/wheels.py "$$(ls -t dist/ginenv-*-py3-none-any.whl | head -n 1)"
 
 check-dist: $(SETUP)
 	$(BIN)/pytest -rs tests/test_wheel.py

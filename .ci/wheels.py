@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -51,6 +52,7 @@ def main(wheel: Path) -> None:
     with tempfile.TemporaryDirectory() as place:
         subprocess.run([*WHEEL, "unpack", wheel, "--dest", place], check=True)
         (unpacked,) = Path(place).iterdir()
+        running = []
         for level in machine_levels():
             chosen = {
                 "NUMBA_CPU_NAME": LEVELS[level].cpu,
@@ -62,15 +64,16 @@ def main(wheel: Path) -> None:
                 "OMP_NUM_THREADS": "1",
             }
             target = unpacked / "ginenv" / "compiled" / level
-            subprocess.run(
-                [sys.executable, __file__, "--level", target], env=os.environ | chosen, cwd=place, check=True
-            )
+            command = [sys.executable, __file__, "--level", str(target)]
+            running.append(subprocess.Popen(command, env=os.environ | chosen, cwd=place))
+        if any([process.wait() for process in running]):
+            sys.exit("a level could not be compiled")
         subprocess.run([*WHEEL, "pack", unpacked, "--dest-dir", place], check=True)
         named = ["--python-tag", python, "--abi-tag", abi, "--platform-tag", platforms]
         made = subprocess.run(
             [*WHEEL, "tags", *named, "--remove", Path(place, wheel.name)], check=True, capture_output=True, text=True
         ).stdout.split()[-1]
-        Path(place, made).replace(wheel.parent / made)
+        shutil.move(Path(place, made), wheel.parent / made)
         print(f"{wheel.parent / made}: {(wheel.parent / made).stat().st_size / 1e6:.1f} MB")
 
 

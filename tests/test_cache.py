@@ -18,6 +18,7 @@ import ginenv
 from agents.play.store import Home, default_home
 from agents.reports.terminal import this_command
 from ginenv.engine import jit, kernel_cache
+from ginenv.engine.shipped_kernels import LEVELS, machine_levels
 from ginenv.errors import GinError
 from tests.support.refusals import refuses
 
@@ -145,6 +146,72 @@ def test_a_cache_that_cannot_be_written_is_another_one(copied, small_disk):
     assert run(copied, HELPED, cache).splitlines() == MISSED
     # The user's own was taken.
     assert list((copied / ("Library/Caches" if sys.platform == "darwin" else ".cache") / "ginenv").rglob("*.nbc"))
+
+
+LEVEL = machine_levels()[-1] if machine_levels() else ""
+SHIP = f"""
+import os
+os.environ |= {{"NUMBA_CPU_NAME": {LEVELS[LEVEL].cpu if LEVEL else ""!r}, "NUMBA_CPU_FEATURES": ""}}
+from ginenv.outer import outer
+from ginenv.engine import shipped_kernels as shipped
+outer(5)
+made = [(outer.py_func, *compiled) for compiled in outer.overloads.items()]
+shipped.write_shipped(shipped.COMPILED / {LEVEL!r}, made)
+"""
+
+
+@pytest.fixture
+def shipped(copied: Path) -> Path:
+    """Where the copied package holds the compiled code of one of its modules."""
+    if not LEVEL:
+        pytest.skip("this processor has none of the levels that are known")
+    shutil.rmtree(copied / "ginenv" / "compiled", ignore_errors=True)
+    run(copied, SHIP, copied / "made")
+    return copied / "ginenv" / "compiled" / LEVEL
+
+
+def test_shipped_code_is_used_and_nothing_is_written(copied, shipped):
+    assert run(copied, HELPED).splitlines() == HIT
+    assert not list((copied / "cache").rglob("outer*.nb*"))
+    # Other arguments are compiled as ever, and kept.
+    assert run(copied, PROGRAM.format(5.5)).splitlines() == ["1106.5", "Counter()"]
+    assert list((copied / "cache").rglob("*.nbc"))
+
+
+def test_shipped_code_needs_no_place_to_write(copied, shipped):
+    code = "import ginenv.engine.kernel_cache as cache; cache.cache_root = lambda: None\n" + HELPED
+    assert run(copied, code).splitlines() == HIT
+
+
+UNLIKE = {
+    "a damaged file": lambda shipped: next(shipped.glob("*.nbc")).write_bytes(b"x" + next(shipped.glob("*.nbc")).read_bytes()[1:]),
+    "a missing file": lambda shipped: next(shipped.glob("*.nbc")).unlink(),
+    "a damaged index": lambda shipped: (shipped / "index.json").write_text("[1"),
+    "another numba": lambda shipped: (shipped / "index.json").write_text(
+        (shipped / "index.json").read_text().replace(f"numba {numba.__version__}", "numba 0.1")
+    ),
+    "another python": lambda shipped: (shipped / "index.json").write_text(
+        (shipped / "index.json").read_text().replace('"made_with": ".', '"made_with": ".other-')
+    ),
+    "other sources": lambda shipped: (shipped.parents[1] / "helper.py").write_text(HELPER + "# changed\n"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("change", UNLIKE.values(), ids=UNLIKE.keys())
+def test_shipped_code_that_does_not_fit_is_compiled_instead(change, copied, shipped):
+    change(shipped)
+    assert run(copied, HELPED).splitlines() == MISSED
+
+
+OTHER_MACHINES = {
+    "a lower level": "import llvmlite.binding as llvm; llvm.get_host_cpu_features = type(llvm.get_host_cpu_features())",
+    "one that somebody asks for": "import os; os.environ['NUMBA_CPU_NAME'] = 'generic'",
+}
+
+
+@pytest.mark.parametrize("machine", OTHER_MACHINES.values(), ids=OTHER_MACHINES.keys())
+def test_shipped_code_is_for_machines_of_its_level(machine, copied, shipped):
+    assert run(copied, f"{machine}\n{HELPED}").splitlines() == MISSED
 
 
 def replace_by_link(directory: Path) -> None:

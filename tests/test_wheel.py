@@ -124,6 +124,60 @@ def test_an_empty_environment_plays_the_first_lines(version: str, built: Built, 
         )
 
 
+# Says on stderr what Numba compiled, if anything.
+COMPILED = """
+import sys
+from numba.core import event
+class Listener(event.Listener):
+    def on_start(self, event): print(event.data["dispatcher"].py_func.__qualname__, file=sys.stderr)
+    def on_end(self, event): pass
+event.register("numba:compile", Listener())
+"""
+USES = (
+    next(block for block in blocks_of(ROOT / "README.md") if block.language == "python").text,
+    "from agents.play.rehearsal import rehearse; [rehearse(f'level-{n}', lambda _: None, 'eaai,target=20') for n in (1, 2, 3, 4)]",
+    "from agents.arena.matches import play_match; play_match('knocker', 'population', pairs=2)",
+)
+# What compiled code computes: bots, views and points in an environment, networks and worlds in matches.
+RESULTS = """
+import hashlib
+import gymnasium as gym
+import ginenv
+from agents.arena.matches import play_match
+seen = hashlib.sha256()
+envs = gym.make_vec("Gin/Hand-v0", num_envs=32, opponent="population", rules="dg-standard")
+envs.reset(seed=3)
+for _ in range(300):
+    observations, rewards, *_ = envs.step(envs.unwrapped.action_masks().argmax(1))
+    seen.update(observations.tobytes() + rewards.tobytes())
+print(seen.hexdigest())
+for players in (("level-4", "formula"), ("search:worlds=16", "level-1")):
+    print(play_match(*players, pairs=3, unit="hands").points)
+"""
+
+
+@pytest.mark.slow
+def test_a_wheel_for_a_platform_needs_no_compiler(built: Built, borrowed: Path, tmp_path: Path) -> None:
+    """And what was compiled for one level of processors plays as what was compiled for another."""
+    shutil.copy(built.wheel, tmp_path)
+    said = run(sys.executable, ROOT / ".ci" / "wheels.py", tmp_path / built.wheel.name, cwd=tmp_path).stdout
+    (made,) = set(tmp_path.glob("*.whl")) - {tmp_path / built.wheel.name}
+    assert str(made) in said and made.stat().st_size <= 16_000_000
+    run(borrowed / "python", *PIP, "install", "--no-deps", "--force-reinstall", made, cwd=tmp_path)
+    cache = {"GINENV_CACHE_DIR": str(tmp_path / "cache")}
+    for use in USES:
+        assert not run(borrowed / "python", "-c", COMPILED + use, cwd=tmp_path, **cache).stderr
+    (package,) = (borrowed.parent / "lib").glob("python3*/site-packages/ginenv")
+    assert not list((tmp_path / "cache").rglob("*.nbc"))
+    results = []
+    for directory in sorted((package / "compiled").iterdir(), reverse=True):
+        done = run(borrowed / "python", "-c", COMPILED + RESULTS, cwd=tmp_path, **cache)
+        assert not done.stderr, directory.name
+        results.append(done.stdout)
+        shutil.rmtree(directory)
+    assert len(results) > 1 and len(set(results)) == 1
+
+
 @pytest.mark.slow
 def test_programs_work_outside_of_a_checkout(borrowed: Path, tmp_path: Path) -> None:
     code = "import ginenv, agents; print(ginenv.__file__, agents.__file__)"

@@ -1,8 +1,12 @@
-"""What the first start of an environment with a bot costs: time with an empty cache and with a full one, and which kernels take it.
+"""What first use costs: the first hand of an environment, and the first click at the table in the browser against a level.
 
-`python -m benchmarks.speed.first_use` starts two new interpreters that share a new cache directory. Each imports the package, makes
-`Gin/Hand-v0` against `simple` and plays a hand. The output is wall-clock and processor seconds, then the kernels that Python calls,
-each including everything it calls, and the parts that took longest by themselves.
+python -m benchmarks.speed.first_use                          with the sources as they are: everything is compiled
+python -m benchmarks.speed.first_use --wheel dist/WHEEL --results benchmarks/results/first_use.json
+python -m benchmarks.speed.first_use --kernels                which kernels take how long in the first start
+
+Every figure begins with an empty cache of compiled code, and is given by the clock and in seconds of the processor, since only these mean
+much while other programs run. A wheel is installed in an empty environment for the hand; for the table that environment also sees the
+libraries of this one, torch among them.
 """
 
 from __future__ import annotations
@@ -10,15 +14,33 @@ from __future__ import annotations
 import argparse
 import collections
 import os
+import resource
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import time
+from pathlib import Path
 from typing import Any
 
 from numba.core import event
 
+from agents.arena.results import versions
+from agents.files import write_json
+from benchmarks.speed.web_speed import Server, next_click
+
 SHOWN = 20
+LEVELS = ("level-1", "level-4")
+_HAND = """
+import gymnasium as gym
+import ginenv
+env = gym.make("Gin/Hand-v0", opponent="simple", rules="eaai")
+_, info = env.reset(seed=7)
+done = False
+while not done:
+    _, _, terminated, truncated, info = env.step(env.action_space.sample(info["action_mask"]))
+    done = terminated or truncated
+"""
 
 
 class _Clock(event.Listener):
@@ -48,38 +70,91 @@ class _Clock(event.Listener):
         self.count[name] += 1
 
 
-def start() -> None:
-    """One start, in this process; wall-clock time leaves out the loading of the interpreter and of Numba."""
-    began = time.perf_counter()
+def list_kernels() -> None:
+    """One start, in this process: the kernels that Python calls, each with all that it calls, and what took longest by itself."""
     clock = _Clock()
     event.register("numba:compile", clock)
-    import gymnasium as gym
-
-    import ginenv  # noqa: F401
-
-    env = gym.make("Gin/Hand-v0", opponent="simple", rules="eaai")
-    _, info = env.reset(seed=7)
-    done = False
-    while not done:
-        _, _, terminated, truncated, info = env.step(env.action_space.sample(info["action_mask"]))
-        done = terminated or truncated
-    wall, processor = time.perf_counter() - began, time.process_time()
-    print(f"{wall:.1f} s by the clock, {processor:.1f} s of the processor, {sum(clock.count.values())} compilations")
+    exec(_HAND, {})
+    print(f"{time.process_time():.1f} s of the processor, {sum(clock.count.values())} compilations")
     for took, name in sorted(clock.entries, reverse=True):
         print(f"  {took:6.2f} s  {name}, with its parts")
     for name, took in clock.own.most_common(SHOWN):
         print(f"  {took:6.2f} s  {name}, {clock.count[name]} times, alone")
 
 
+def _run(*command: str | Path, **variables: str) -> dict[str, float]:
+    """Seconds of a program by the clock and of the processor."""
+    began, used = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    # What another environment installed must not be found, and no checkout.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | variables
+    subprocess.run([str(word) for word in command], env=environment, check=True, stdout=subprocess.DEVNULL)
+    now = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return {
+        "wall": round(time.perf_counter() - began, 2),
+        "processor": round(now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime, 2),
+    }
+
+
+def _install(wheel: Path, place: Path) -> tuple[str, dict[str, float]]:
+    """An empty environment with a wheel: its interpreter, and what the installation took."""
+    _run(sys.executable, "-m", "venv", place)
+    python = place / "bin" / "python"
+    return str(python), _run(python, "-m", "pip", "--disable-pip-version-check", "-q", "install", wheel.resolve())
+
+
+def _clicks(level: str, python: str, place: Path) -> dict[str, dict[str, float]]:
+    """A person who opens the table, chooses a level and plays at once."""
+    found = {}
+
+    def ask(what: str, path: str, fields: dict[str, str] | None = None, part: bool = False) -> str:
+        shown, wall, processor = server.timed(path, fields, part)
+        found[what] = {"wall": round(wall / 1000, 2), "processor": round(processor / 1000, 2)}
+        return shown
+
+    with Server(str(place / "home"), python, GINENV_CACHE_DIR=str(place / "cache")) as server:
+        server.ask("/players", {"do": "create", "name": "Ann"})
+        ask("choose", "/options", {"opponent": level})
+        ask("begin", "/new", {"sure": "1"})
+        shown = ask("table", "/table")
+        ask("first click", "/table", next_click(shown), part=True)
+    return found
+
+
+def measure(wheel: Path | None) -> dict[str, Any]:
+    """The figures, for a wheel or for the sources."""
+    figures: dict[str, Any] = {"wheel": wheel.name if wheel else None, "load": round(os.getloadavg()[0], 1)}
+    with tempfile.TemporaryDirectory() as folder:
+        place, python = Path(folder), sys.executable
+        if wheel is not None:
+            python, figures["install"] = _install(wheel, place / "venv")
+        for which in ("first hand", "second hand"):
+            figures[which] = _run(python, "-c", _HAND, GINENV_CACHE_DIR=str(place / "cache"))
+            print(which, figures[which], flush=True)
+        if wheel is not None:
+            (library,) = (place / "venv" / "lib").glob("python3*/site-packages")
+            (library / "libraries.pth").write_text(sysconfig.get_path("purelib") + "\n")
+        for level in LEVELS:
+            (place / level).mkdir()
+            figures[level] = _clicks(level, python, place / level)
+            print(level, figures[level], flush=True)
+    return figures
+
+
 def main() -> None:
-    """Runs both starts, each in its own process."""
+    """Measures, or lists the kernels."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.parse_args()
-    with tempfile.TemporaryDirectory() as cache:
-        for which in ("first", "second"):
-            print(f"{which} start: ", end="", flush=True)
-            command = [sys.executable, "-c", "from benchmarks.speed.first_use import start; start()"]
+    parser.add_argument("--wheel", type=Path, action="append", help="a wheel to install; may be given several times")
+    parser.add_argument("--results", type=Path, help="JSON file for the figures")
+    parser.add_argument("--kernels", action="store_true", help="list what is compiled instead")
+    chosen = parser.parse_args()
+    if chosen.kernels:
+        with tempfile.TemporaryDirectory() as cache:
+            command = [sys.executable, "-c", "from benchmarks.speed.first_use import list_kernels; list_kernels()"]
             subprocess.run(command, env=os.environ | {"GINENV_CACHE_DIR": cache}, check=True)
+        return
+    figures = [measure(wheel) for wheel in chosen.wheel or [None]]
+    if chosen.results:
+        write_json(chosen.results, {"figures": figures, "versions": versions()})
 
 
 if __name__ == "__main__":

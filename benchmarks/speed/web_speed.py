@@ -57,16 +57,19 @@ class Server:
 
     Args:
         home: directory of its store.
+        python: the interpreter that runs it.
+        variables: of its environment, beside this process's.
 
     Attributes:
         listen: seconds from its start until it said where it listens.
         processor: processor time over the same period.
     """
 
-    def __init__(self, home: str) -> None:
-        command = [sys.executable, "-c", _PROGRAM, "web", "--no-browser", "--port", "0", "--home", home]
+    def __init__(self, home: str, python: str = sys.executable, **variables: str) -> None:
+        command = [python, "-c", _PROGRAM, "web", "--no-browser", "--port", "0", "--home", home]
         began = time.perf_counter()
-        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        environment = os.environ | variables
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         self.listen, self.processor = time.perf_counter() - began, self.used()
@@ -131,7 +134,7 @@ def _position(shown: str) -> tuple[str, int]:
     return found[1], int(found[2])
 
 
-def _click(shown: str) -> dict[str, str] | None:
+def next_click(shown: str) -> dict[str, str] | None:
     """The next click of a simple player, which discards its highest card outside melds; None when the game is over."""
     phase = re.search(r'data-phase="(\w+)"', shown)
     assert phase is not None
@@ -162,7 +165,7 @@ def play(server: Server, opponent: str, clicks: int, tick: Callable[[int], None]
     while len(rows) < clicks:
         server.ask("/new", {"sure": "1"})
         shown = server.ask("/table")
-        while (fields := _click(shown)) is not None and len(rows) < clicks:
+        while (fields := next_click(shown)) is not None and len(rows) < clicks:
             hand, played = _position(shown)
             shown, wall, processor = server.timed("/table", fields, part=True)
             now, count = _position(shown)

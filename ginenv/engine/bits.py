@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numba
 import numpy as np
 from llvmlite import binding, ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from ginenv.engine.jit import ctz, kernel, popcount
+from ginenv.engine.shipped_kernels import SLOW_DEPOSIT, WITH_DEPOSIT
 
 
 def _select_table() -> np.ndarray:
@@ -61,13 +63,12 @@ def _nth_bit_by_deposit(mask, n):
     return ctz(_deposit(np.int64(1) << n, mask))
 
 
-# Processors that deposit bits in microcode, which is slower than the table.
-_MICROCODED = ("bdver4", "znver1", "znver2")
-
-
 def _deposits_fast() -> bool:
-    """Whether the processor has a fast instruction that deposits bits."""
-    return bool(binding.get_host_cpu_features().get("bmi2")) and binding.get_host_cpu_name() not in _MICROCODED
+    """Whether the processor that is compiled for has a fast instruction that deposits bits."""
+    config: Any = numba.config  # type: ignore[attr-defined]
+    if config.CPU_NAME is not None:
+        return config.CPU_NAME == WITH_DEPOSIT
+    return bool(binding.get_host_cpu_features().get("bmi2")) and binding.get_host_cpu_name() not in SLOW_DEPOSIT
 
 
 # nth_bit(mask, n): index of the n-th set bit of a mask (n from 0, below the number of set bits).

@@ -46,13 +46,17 @@ LEVELS = {
     "x86-64-v2": Level("x86-64-v2", _V2),
     "armv8-a": Level("generic", frozenset(("fp-armv8", "neon"))),
 }
+# The level whose code deposits bits by an instruction, and processors that do this in microcode, slower than by the table of a lower level.
+WITH_DEPOSIT = "x86-64-v3"
+SLOW_DEPOSIT = ("bdver4", "znver1", "znver2")
 
 
 @cache
 def machine_levels() -> tuple[str, ...]:
-    """The levels that this machine has, from the best."""
+    """The levels whose code this machine runs well, from the best."""
     has = {name for name, is_there in llvm.get_host_cpu_features().items() if is_there}
-    return tuple(name for name, level in LEVELS.items() if level.features <= has)
+    slow = WITH_DEPOSIT if llvm.get_host_cpu_name() in SLOW_DEPOSIT else ""
+    return tuple(name for name, level in LEVELS.items() if level.features <= has and name != slow)
 
 
 def made_with() -> str:
