@@ -14,6 +14,7 @@ import pytest
 
 import ginenv
 from agents.arena import play_match
+from agents.play.moves import Turn
 from agents.programs.protocol import EventEncoder
 from agents.programs.views import read_views
 from ginenv.engine.cards import cards_of, mask_of, parse_cards
@@ -28,7 +29,7 @@ from ginenv.pictures.sheet import score_sheet
 from tests.support.brute_melds import all_melds
 from tests.support.positions import play_on, random_rules
 from tests.support.scale import SCALE
-from tests.support.scenes import LOOSE, MELDED, finish, knocked, won
+from tests.support.scenes import LOOSE, MELDED, arranged, finish, knocked, to_second_turn, won
 from tests.support.score_pad import keep_score
 
 BIG_HAND, BIG_LOOSE = "AS 2S 3S 9H TH JH QH QC QD QS", "2C 4C 6C 8C TC 3D 5D 9D JD KS"
@@ -45,6 +46,17 @@ def test_big_gin_pays_six_more_than_gin():
     # Ten cards in melds and a loose eleventh are gin.
     gin = finish(knocked(rules, f"{MELDED} 4S", LOOSE))
     assert (gin.end, gin.points - gin.deadwood[0]) == (End.GIN, 25)
+
+
+def test_a_person_is_told_that_big_gin_is_possible():
+    for rules, mine, theirs, words in (
+        ("big-gin", BIG_HAND, BIG_LOOSE, "go big gin with the "),
+        ("big-gin", f"{MELDED} 4S", LOOSE, "go gin with the "),
+        ("eaai", BIG_HAND, BIG_LOOSE, "go gin with the "),
+    ):
+        hand = arranged(PRESETS[rules], theirs, mine, "7C", "KC KH")
+        to_second_turn(hand)
+        assert words in Turn(hand.view()[0], hand.rules).possible()
 
 
 def test_big_gin_counts_as_gin_where_it_is_not_played():

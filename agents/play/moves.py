@@ -33,6 +33,11 @@ def count(number: int, noun: str = "point") -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
+def gin_name(view: Any) -> str:
+    """What gin is called if the seat of a view (one record of ``VIEW``) goes gin in this turn: big gin where all its cards are melded."""
+    return "big gin" if view["rules"]["big_gin_bonus"] and not deadwood(int(view["hand"])) else "gin"
+
+
 def action_words(action: int, view: Any) -> str:
     """An action by the seat of a view (one record of ``VIEW``), as a clause without a subject, such as ``discards the 7C``."""
     phase = PHASE_NAMES[int(view["phase"])]
@@ -48,7 +53,7 @@ def action_words(action: int, view: Any) -> str:
         return f"lays off the {card_name(action)}"
     card = action % KNOCK
     gin = not deadwood(int(view["hand"]) & ~(1 << card))
-    verb = "discards" if action < KNOCK else "goes gin with" if gin else "knocks with"
+    verb = "discards" if action < KNOCK else f"goes {gin_name(view)} with" if gin else "knocks with"
     return f"{verb} the {card_name(card)}"
 
 
@@ -100,7 +105,7 @@ class Turn:
         gin = mask_of(card for card in cards_of(self._knocks) if not self.left(card))
         ways = ["discard"] if self._cards & ~gin else []
         if gin:
-            ways.insert(0, f"go gin with the {_either(gin)}")
+            ways.insert(0, f"go {gin_name(self.view)} with the {_either(gin)}")
         elif self._knocks and not self.to_gin:
             ways.append(f"knock with the {_either(self._knocks)}")
         taken = int(self.view["taken"])

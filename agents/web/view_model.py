@@ -7,7 +7,7 @@ from typing import Any
 from agents.play.current_game import CurrentGame
 from agents.play.game import PERSON
 from agents.play.hand_order import in_suits, meld_names, melds_of_cards, melds_of_view
-from agents.play.moves import Turn, count
+from agents.play.moves import Turn, count, gin_name
 from agents.play.options import variation
 from agents.web.browser_session import BrowserSession
 from agents.web.pages import card_words
@@ -103,7 +103,7 @@ def _buttons(browser: BrowserSession, turn: Turn) -> list[dict[str, str]]:
     shown = [{"do": do, "words": words, "key": key} for do, words, key in buttons if do != "take" or take]
     if turn.phase == "discard":
         if any(not turn.left(card) for card in cards_of(int(turn.view["legal"][1]))):
-            shown.append({"do": "gin", "words": "Gin", "key": "i"})
+            shown.append({"do": "gin", "words": gin_name(turn.view).capitalize(), "key": "i"})
         words = "Playing to gin: stop" if turn.to_gin else "Play to gin"
         shown.append({"do": "play to gin", "words": words, "key": "g"})
     return shown

@@ -24,7 +24,7 @@ from ginenv.tables.players import player_names
 
 _RECORDS_SHOWN = 15
 # Columns at which listings continue.
-_PRESET_COLUMN, _OPTION_COLUMN, _RULE_COLUMN = 19, 30, 37
+_PRESET_COLUMN, _OPTION_COLUMN, _RULE_COLUMN = 22, 30, 37
 
 
 class Menu:
@@ -136,7 +136,7 @@ class Menu:
     def _presets(self) -> None:
         chosen = self.session.options.rules
         for name, about in PRESET_TEXTS.items():
-            self.terminal.say(f"{'*' if name == chosen else ' '} {name:<16} {about}", hang=_PRESET_COLUMN)
+            self.terminal.say(f"{'*' if name == chosen else ' '} {name:<19} {about}", hang=_PRESET_COLUMN)
         if chosen not in PRESET_TEXTS:
             self.terminal.say(f"* {chosen}")
         self.terminal.say("'rules PRESET' chooses; 'rule NAME VALUE' changes one rule, 'rule' lists them.")
