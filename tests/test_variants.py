@@ -48,7 +48,7 @@ def test_big_gin_pays_six_more_than_gin():
     assert (gin.end, gin.points - gin.deadwood[0]) == (End.GIN, 25)
 
 
-def test_a_person_is_told_that_big_gin_is_possible():
+def test_big_gin_is_offered_to_a_person():
     for rules, mine, theirs, words in (
         ("big-gin", BIG_HAND, BIG_LOOSE, "go big gin with the "),
         ("big-gin", f"{MELDED} 4S", LOOSE, "go gin with the "),
@@ -300,7 +300,7 @@ def test_players_see_the_points_of_all_three_games():
         assert deal["columns"] == own_first and deal["score"] == view["score"][0].tolist()
 
 
-def test_a_program_is_told_of_columns_only_where_there_are_any():
+def test_programs_get_columns_only_where_there_are_any():
     [view] = read_views(Match("eaai", seed=1).hand.view())
     assert "columns" not in json.loads(EventEncoder(view).events[0])
 
