@@ -54,7 +54,7 @@ $(SETUP): pyproject.toml constraints.txt | $(BIN)/python
 	@touch $@
 
 $(PEERS): $(SETUP)
-	$(INSTALL) --editable ".[openspiel,rlcard,video]"
+	$(INSTALL) --editable ".[openspiel,ray,rlcard,video]"
 	@touch $@
 
 train: $(SETUP)

@@ -2,6 +2,8 @@
 
 import itertools
 import json
+from concurrent.futures import Executor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +17,8 @@ from agents.arena.matches import MatchSettings
 from agents.cli.games import games as gin_games
 from agents.datasets.load import Games
 from agents.datasets.schema import COLUMNS
-from agents.datasets.source import PlayedGames
-from agents.datasets.store import DatasetError, Expert, check_games, write_games
+from agents.datasets.source import Expert, PlayedGames
+from agents.datasets.store import DatasetError, check_games, write_games
 from ginenv.errors import GinError
 from ginenv.hands.hand import Hand
 from ginenv.hands.records import format_record
@@ -35,6 +37,15 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("games") / "games.parquet"
     gin_games(["play", "formula", "simple", "--games", "12", "--seed", "5", "--expert", "knocker", "--out", str(path)])
     return path
+
+
+def test_a_table_is_the_same_in_any_executor(file: Path, pool: Executor, tmp_path: Path) -> None:
+    settings, about = MatchSettings(seed=5), json.loads(pq.read_schema(file).metadata[b"ginenv"])
+    played = PlayedGames(("formula", "simple"), 300, settings, "knocker", pool)
+    for path, games in ((tmp_path / "there", played), (tmp_path / "here", replace(played, executor=None))):
+        write_games(path, games, about, Expert("knocker", 5))
+    assert (tmp_path / "there").read_bytes() == (tmp_path / "here").read_bytes()
+    assert pq.ParquetFile(tmp_path / "there").num_row_groups == 2
 
 
 @pytest.mark.parametrize("rules", ALL_RULES)

@@ -1,6 +1,7 @@
 """What the benchmark of the levels measures: adaptation, growth, and its opponents."""
 
 import json
+from concurrent.futures import Executor
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents.arena.series import play_series
+from agents.arena.series import counting_hands, play_series
 from agents.config import parse_config
 from agents.deal_streams import Domain
 from agents.levels.bench import adaptation
@@ -19,8 +20,9 @@ from agents.levels.bench.adaptation import (
     AdaptationResult,
     MisinformedPlayer,
     hands_to_play,
-    join_results,
+    level_of,
     measure,
+    partial_results,
     results,
 )
 from agents.levels.bench.growth import ExperiencedPlayer, measure_growth
@@ -82,20 +84,18 @@ def test_the_specific_gain_is_beyond_the_better_of_none_and_a_mixed_history() ->
     assert document["no_harm"]["strong"]["mean"] == pytest.approx(-0.2)
 
 
-def test_benchmarks_of_other_seeds_are_one_of_all_their_series(level: Level) -> None:
-    one, other = (measure(settings(seed=seed), level) for seed in (3, 4))
-    both = join_results([one, other])
-    assert (both.names, both.harmful, both.seconds) == (one.names, one.harmful, one.seconds + other.seconds)
-    for parts, complete in ((one.points, both.points), (one.harm, both.harm)):
-        assert parts.keys() == complete.keys()
-        assert all(part.shape == (4, 60) for played in complete.values() for part in played)
-    first, second, document = (results(settings(series=4), level, measured) for measured in (one, other, both))
-    assert first["total_gain"] != second["total_gain"]
-    for name, found in document["no_harm"].items():
-        assert found["mean"] == pytest.approx((first["no_harm"][name]["mean"] + second["no_harm"][name]["mean"]) / 2)
-    for window, found in document["wrong_less_mixed"].items():
-        halves = [each["wrong_less_mixed"][window]["mean"] for each in (first, second)]
-        assert found["mean"] == pytest.approx(sum(halves) / 2, abs=1e-5)
+def test_the_benchmark_is_the_same_in_any_executor(directory: Path, pool: Executor, tmp_path: Path) -> None:
+    config = settings(harm_series=2).model_copy(update={"level": str(directory)})
+    level, ticks = level_of(config), []
+    here = measure(config, level)
+    with counting_hands(ticks.append):
+        there = measure(config, level, executor=pool)
+    assert ticks == sorted(ticks) and len(ticks) > 4 and ticks[-1] == hands_to_play(config)
+    for parts, others in ((here.points, there.points), (here.harm, there.harm)):
+        for way, points in parts.items():
+            assert all((one == other).all() for one, other in zip(points, others[way], strict=True))
+    kept = [partial_results(config.model_copy(update={"workers": n, "out": tmp_path}), level).digest for n in (1, 2)]
+    assert kept[0] == kept[1]
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +14,7 @@ import pytest
 import torch
 
 from agents.config import parse_config
+from agents.training import distributed as processes
 from agents.training import ppo
 from agents.training.distributed import Workers
 from agents.training.learner import Learner
@@ -131,3 +134,43 @@ def test_the_latest_common_batch_is_chosen(tmp_path: Path) -> None:
     assert ResumeFiles(tmp_path, Pair([3, 2, 1])).find() == tmp_path / "resume.pt.1"
     with pytest.raises(GinError):
         ResumeFiles(tmp_path, Pair([NO_BATCHES] * 3)).find()
+
+
+@pytest.mark.parametrize("other", ["silent", "left", "counts"])
+def test_a_process_that_is_not_heard_of_ends_the_others(
+    other: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(processes, "_PULSE", 0.05)
+    monkeypatch.setattr(processes, "_SILENCE", 0.5)
+    ended: list[int] = []
+    monkeypatch.setattr(os, "_exit", ended.append)
+    store = torch.distributed.TCPStore("127.0.0.1", 0, is_master=True)
+    watch = processes._Watch(store.clone(), 0, 2)
+    companion = processes._Watch(store.clone(), 1, 2)
+    if other != "silent":
+        companion.start()
+        time.sleep(0.2)
+    if other == "left":
+        companion.leave()
+    watch.start()
+    time.sleep(1.5)
+    watch.leave()
+    companion.leave()
+    watch.join()
+    assert set(ended) == ({1} if other == "silent" else set())
+    assert ("process 1" in capsys.readouterr().err) == (other == "silent")
+
+
+@pytest.mark.slow
+def test_a_lost_host_ends_the_other_and_the_same_commands_continue(tmp_path: Path) -> None:
+    from benchmarks.robustness.two_hosts import LIMIT, lose_one, two_hosts
+
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(two_hosts())
+        except (OSError, subprocess.CalledProcessError):
+            pytest.skip("only root on Linux makes network namespaces")
+        for loss, victim in (("process", 1), ("cable", 0)):
+            found = lose_one(loss, victim, tmp_path)
+            assert found["seconds"] <= LIMIT and found["status"] == 1 and len(found["sentences"]) == 1, found
+        assert found["resumed"] and found["batches_before"] > 0

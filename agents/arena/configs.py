@@ -43,6 +43,18 @@ def num_games(games: int | None, hands: int | None, usual: int) -> int:
     return usual if given is None else given
 
 
+class Processes(Config):
+    """Where games are played; the results are the same everywhere.
+
+    Attributes:
+        workers: number of processes.
+        ray: address of a Ray cluster that plays instead (``auto``: the one that this machine belongs to).
+    """
+
+    workers: int = Field(1, gt=0)
+    ray: str = ""
+
+
 class TournamentConfig(Config):
     """Everyone against everyone.
 
@@ -95,7 +107,7 @@ def parse_count(text: str) -> int:
     return number
 
 
-class ExploitConfig(Config):
+class ExploitConfig(Processes):
     """Best responses to a frozen player.
 
     Attributes:

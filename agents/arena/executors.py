@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import islice
 from typing import Any
 
@@ -105,21 +105,30 @@ def in_order(results: Iterable[tuple[int, Any]]) -> Iterator[Any]:
 
 
 @contextmanager
-def open_executor(workers: int = 1) -> Iterator[Executor | None]:
+def open_executor(workers: int = 1, ray: str = "") -> Iterator[Executor | None]:
     """The executor that a command's arguments ask for; ``None`` for this process.
 
     Args:
         workers: number of processes on this machine.
+        ray: address of a Ray cluster, whose processes play instead; ``local`` for one on this machine.
 
     Raises:
-        GinError: if the number is less than 1.
+        GinError: if the number is less than 1, both are given, or there is no cluster.
     """
     check_integer("workers", workers, 1)
-    if workers == 1:
-        yield None
+    if not ray:
+        with process_pool(workers) if workers > 1 else nullcontext() as executor:
+            yield executor
         return
-    with process_pool(workers) as pool:
-        yield pool
+    if workers > 1:
+        raise GinError(f"--workers {workers} and --ray {ray} exclude each other; a cluster has its own processes")
+    from agents.arena.ray_executor import RayExecutor
+
+    executor = RayExecutor(ray)
+    try:
+        yield executor
+    finally:
+        executor.shutdown(wait=False, cancel_futures=True)
 
 
 class _Pool(ProcessPoolExecutor):
@@ -178,6 +187,8 @@ def _start_worker() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     signal.signal(signal.SIGTERM, _leave)
+    # Several threads in each of several processes would only wait for each other.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     threading.Thread(target=_exit_with_parent, daemon=True).start()
     adopt_orphans()
 

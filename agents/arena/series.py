@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 import numpy as np
 
@@ -22,7 +23,8 @@ from ginenv.tables.players import Player
 AfterHands = Callable[[np.ndarray, np.ndarray, np.ndarray], None]
 
 
-_counters: list[Callable[[int], None]] = []
+# Not shared with other threads, whose hands are reported by those who gave them the work.
+_counters: ContextVar[tuple[Callable[[int], None], ...]] = ContextVar("counters", default=())
 
 
 @contextmanager
@@ -35,16 +37,16 @@ def counting_hands(tick: Callable[[int], None]) -> Iterator[None]:
         done += hands
         tick(done)
 
-    _counters.append(count)
+    before = _counters.set((*_counters.get(), count))
     try:
         yield
     finally:
-        _counters.remove(count)
+        _counters.reset(before)
 
 
 def report_hands(hands: int) -> None:
-    """Tells all counters that hands have ended, now or in an earlier run."""
-    for count in _counters:
+    """Tells all counters that hands have ended: now, in an earlier run, or in another process."""
+    for count in _counters.get():
         count(hands)
 
 
@@ -75,7 +77,7 @@ def play_series(
     rules: str | Rules = "eaai",
     domain: Domain = Domain.SESSION,
     after: AfterHands | None = None,
-    first: int = 0,
+    starts: Sequence[int] = (0,),
     same_deal: bool = False,
     less_luck: bool = False,
 ) -> np.ndarray:
@@ -90,7 +92,7 @@ def play_series(
         rules: the rules.
         domain: which stream the deals come from.
         after: called after hands end (see ``AfterHands``).
-        first: number of the first series.
+        starts: numbers from which series are played on, equally many from each.
         same_deal: every series gets the deals of the first and the same luck of the opponent; only the player's own luck differs.
         less_luck: luck is measured and subtracted (``agents.arena.luck``).
 
@@ -100,7 +102,9 @@ def play_series(
     Raises:
         IllegalActionError: if a player answers with an action that is not legal.
     """
-    keys, luck = deal_keys(domain, seed, first, series), luck_words(domain, seed, first, series)
+    each = series // len(starts)
+    keys = np.concatenate([deal_keys(domain, seed, start, each) for start in starts])
+    luck = np.concatenate([luck_words(domain, seed, start, each) for start in starts])
     if same_deal:
         keys[:], luck[:, 1] = keys[0], luck[0, 1]
     jobs = make_jobs(keys, luck, np.arange(2 * series).reshape(series, 2) // 2)

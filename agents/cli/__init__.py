@@ -73,7 +73,7 @@ GROUPS = {"play": "play", "train": "train", "evaluate": "measure", "levels": "le
 # Modules that not every command needs, and the extras that install them; the others are in the extra of the command.
 EXTRAS = {"tensorboard": "train", "pyarrow": "data", "onnx": "onnx", "onnxruntime": "onnx", "onnxscript": "onnx"}
 EXTRAS |= dict.fromkeys(("fastapi", "starlette", "uvicorn", "itsdangerous"), "web")
-EXTRAS |= dict.fromkeys(("safetensors", "torch"), "agents")
+EXTRAS |= {"safetensors": "agents", "torch": "agents", "ray": "ray"}
 
 STOPS = (signal.SIGINT, signal.SIGTERM)
 # The exit status when nobody reads the output any more: what a shell reports for a program that SIGPIPE ended.

@@ -10,13 +10,12 @@ import tyro
 from pydantic import Field
 from rich.console import Console
 
-from agents.arena.configs import num_games, read_rules_argument
+from agents.arena.configs import Processes, num_games, read_rules_argument
 from agents.arena.executors import open_executor
 from agents.arena.matches import MatchSettings, check_names, play_match
 from agents.arena.results import MatchResult
 from agents.arena.sequential import SequentialTest
 from agents.cli import INTERRUPTED
-from agents.config import Config
 from agents.files import check_writable, write_json, writing
 from agents.interrupts import defer_interrupts
 from agents.programs.player import BotLimits
@@ -37,7 +36,7 @@ ALL = (*PANEL, "camper", "knocker", "network", "level-1", "level-2", "level-3", 
 USUAL_GAMES = 2000
 
 
-class MatchConfig(Config):
+class MatchConfig(Processes):
     """A match of two players, or of one against each of several.
 
     Attributes:
@@ -49,7 +48,6 @@ class MatchConfig(Config):
         hands: play this many single hands (rounded up to pairs) instead of games.
         seed: seed of deals and players; the same seed gives the same result (with an outside program, the same seed and salt do).
         salt: salt of an earlier match with an outside program, from its results file, to replay its deals; a new one when left empty.
-        workers: number of processes.
         batch: games played at once in each process; affects speed and memory, never the result.
         forfeit: what an outside program loses when it fails: the whole game, or the hand.
         seconds: time limit of an outside program for each line of questions, and the least it gets for getting ready.
@@ -68,7 +66,6 @@ class MatchConfig(Config):
     hands: int | None = Field(None, gt=0)
     seed: int = Field(0, ge=0)
     salt: str = ""
-    workers: int = Field(1, gt=0)
     batch: int = Field(2048, gt=0)
     forfeit: Literal["game", "hand"] = "game"
     seconds: float = Field(10.0, gt=0)
@@ -127,7 +124,7 @@ def evaluate(config: MatchConfig, details: bool = False) -> int | None:
             highlight=False,
         )
     with defer_interrupts():
-        with open_executor(config.workers) as executor:
+        with open_executor(config.workers, config.ray) as executor:
             results, is_complete = _play(config, opponents, settings, pairs, console, executor)
         try:
             with writing(config.out):

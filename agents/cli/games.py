@@ -11,11 +11,12 @@ from tyro.conf import Positional, arg
 from tyro.extras import SubcommandApp
 
 from agents.arena.configs import num_games, read_rules_argument
+from agents.arena.executors import open_executor
 from agents.arena.matches import MatchSettings, check_names
 from agents.datasets.data_card import card_path, is_card
 from agents.datasets.reader import open_games
-from agents.datasets.source import PlayedGames, RecordedGames
-from agents.datasets.store import INTERRUPTED, Expert, WriteResult, check_games, write_games
+from agents.datasets.source import Expert, PlayedGames, RecordedGames
+from agents.datasets.store import INTERRUPTED, WriteResult, check_games, write_games
 from agents.files import check_writable
 from agents.reports.terminal import counted, plain_console, progress_bar, this_command
 from ginenv.errors import GinError, must_be
@@ -35,6 +36,8 @@ def play(
     seed: int = 0,
     expert: str = "",
     out: Path = Path("runs/games.parquet"),
+    workers: int = 1,
+    ray: str = "",
 ) -> str:
     """Plays games between two players, who swap seats after each, and writes every decision.
 
@@ -47,6 +50,8 @@ def play(
         seed: seed of deals and players.
         expert: a player whose action is written beside every decision; a search (``search:worlds=64``) adds its values.
         out: file to write; its card is written beside it.
+        workers: number of processes.
+        ray: address of a Ray cluster that plays instead (``auto``: the one that this machine belongs to).
     """
     count = num_games(games, hands, USUAL_GAMES)
     if count < 1:
@@ -63,9 +68,13 @@ def play(
         "command": this_command(),
     }
     began = time.perf_counter(), time.process_time()
-    with progress_bar(plain_console(stderr=True), count, f"{player} – {other}") as tick:
+    with (
+        open_executor(workers, ray) as executor,
+        progress_bar(plain_console(stderr=True), count, f"{player} – {other}") as tick,
+    ):
         chosen = Expert(expert, seed) if expert else None
-        written = write_games(out, PlayedGames((player, other), count, settings), about, chosen, tick)
+        played = PlayedGames((player, other), count, settings, expert, executor)
+        written = write_games(out, played, about, chosen, tick)
     return _report(out, written, *began)
 
 

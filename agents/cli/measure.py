@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from agents.arena.configs import ExploitConfig
+from agents.arena.configs import ExploitConfig, Processes
+from agents.arena.executors import open_executor
 from agents.arena.series import counting_hands
 from agents.cli import INTERRUPTED
 from agents.files import check_writable, write_json, write_text, writing
@@ -33,9 +34,15 @@ def exploit(config: ExploitConfig, details: bool = False) -> int | None:
 
     check_writable(config.out)
     console = plain_console()
-    with progress_bar(console, config.seeds * config.budget, "training best responses, decisions") as tick:
-        result, began, responses = train_and_measure(config, tick)
-    document = {"config": config.model_dump(mode="json"), "curves": {r.seed: r.curve for r in responses}}
+    with (
+        open_executor(config.workers, config.ray) as executor,
+        progress_bar(console, config.seeds * config.budget, "training best responses, decisions") as tick,
+    ):
+        result, began, responses = train_and_measure(config, tick, executor)
+    document = {
+        "config": config.model_dump(mode="json", exclude={*Processes.model_fields}),
+        "curves": {r.seed: r.curve for r in responses},
+    }
     gained = None if began is None else result.points_over(began)
     document["gained"] = None if gained is None else gained.to_dict()
     with writing(config.out):
@@ -70,8 +77,13 @@ def adaptation(config: AdaptationConfig, details: bool = False) -> None:
     parts = partial_results(config, level_of(config))
     with defer_interrupts():
         try:
-            with progress_bar(console, hands_to_play(config), f"{config.level}, hands") as tick, counting_hands(tick):
-                document = run(config, lambda words: console.print(f"{config.level}: {words}", markup=False), parts)
+            with (
+                open_executor(config.workers, config.ray) as executor,
+                progress_bar(console, hands_to_play(config), f"{config.level}, hands") as tick,
+                counting_hands(tick),
+            ):
+                said = lambda words: console.print(f"{config.level}: {words}", markup=False)  # noqa: E731
+                document = run(config, said, parts, executor)
         except KeyboardInterrupt:
             if not len(parts):
                 raise

@@ -34,6 +34,7 @@ def tournament(
     config: Annotated[Path, Positional, arg(metavar="CONFIG.yaml")],
     changes: Annotated[list[str], Positional, arg(metavar="[KEY=VALUE ...]", help=_CHANGES)],
     workers: int = 1,
+    ray: str = "",
     details: bool = False,
 ) -> int | None:
     """Plays the missing blocks of a tournament, everyone against everyone, and writes results and a report.
@@ -44,13 +45,14 @@ def tournament(
         config: YAML file of the tournament.
         changes: see ``_CHANGES``.
         workers: number of processes.
+        ray: address of a Ray cluster that plays instead (``auto``: the one that this machine belongs to).
         details: also show how often each beats each other.
     """
     settings = load_config(config, changes, TournamentConfig)
     played = Tournament(settings)
     console = plain_console()
     with defer_interrupts():
-        with open_executor(workers) as executor:
+        with open_executor(workers, ray) as executor:
             with progress_bar(console, len(played.blocks()), f"{settings.title}, blocks") as tick:
                 is_complete = played.play(tick, executor)
         standings = played.standings()

@@ -43,12 +43,14 @@ class Hands:
         games: ``int64[h]``, number of each hand's game.
         players: for each hand, the names of seats 0 and 1.
         won: ``int8[h, 2]``, 1, 0 or -1: result of the game for each seat; ``None`` where no games were played to their ends.
+        expert: what an expert would have played, by column; ``None`` where nobody has been asked yet.
     """
 
     states: np.ndarray
     games: np.ndarray
     players: list[tuple[str, str]]
     won: np.ndarray | None = None
+    expert: dict[str, Any] | None = None
 
 
 @kernel

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from agents.arena.executors import chunks, in_order, run_tasks
 from agents.arena.lockstep import Lockstep, Observer, make_jobs
 from agents.arena.matches import MatchSettings, make_side
 from agents.arena.statistics import Statistics
-from agents.datasets.rows import Hands
+from agents.datasets.rows import Hands, decisions_of
 from agents.deal_streams import Domain, deal_keys, luck_words
 from ginenv.engine.engine import NOBODY, STATE
 from ginenv.errors import GinError
 from ginenv.hands.records import Record, read_record
 from ginenv.hands.text import parse_position
 from ginenv.tables.kernels import GAME, HAND
-from ginenv.tables.players import close_players
+from ginenv.tables.players import Player, close_players, make_player
 
 # Jobs played together, which make one row group; a game has about ten hands, a hand about thirty decisions.
 _TOGETHER = {"hands": 2048, "games": 256}
@@ -34,6 +38,31 @@ class _Collector(Observer):
         self.parts.append((play.states[rows], play.jobs_at[rows], play.tables["player"][rows]))
 
 
+class Expert:
+    """A player that says what it would have played; a search also says what each action is worth.
+
+    Args:
+        name: name of the player.
+        seed: seed of its choices.
+    """
+
+    def __init__(self, name: str, seed: int) -> None:
+        self.player: Player = make_player(name, seed)
+        self.examine = getattr(self.player, "examine", None)
+
+    def columns(self, views: np.ndarray) -> dict[str, Any]:
+        """Its columns for ``VIEW[n]``."""
+        if self.examine is None:
+            return {"expert_action": np.asarray(self.player.act(views)).astype(np.int8)}
+        found = [self.examine(views[i : i + 1]) for i in range(len(views))]
+        compared = [one.candidates if len(one.candidates) > 1 else one.candidates[:0] for one in found]
+        return {
+            "expert_action": np.array([one.candidates["action"][one.best] for one in found], np.int8),
+            "expert_actions": [one["action"].astype(np.int8) for one in compared],
+            "expert_values": [one["value"].astype(np.float32) for one in compared],
+        }
+
+
 @dataclass(frozen=True)
 class PlayedGames:
     """Hands between two players, on deals of the stream for learning.
@@ -42,11 +71,15 @@ class PlayedGames:
         players: names of both players.
         count: number of jobs: games or single hands.
         settings: the match settings.
+        expert: name of a player that is asked about every decision where an executor plays; its seed is the match's.
+        executor: plays groups of hands in its processes; ``None`` plays them here.
     """
 
     players: tuple[str, str]
     count: int
     settings: MatchSettings
+    expert: str = ""
+    executor: Executor | None = None
 
     def __iter__(self) -> Iterator[Hands]:
         """Yields groups of hands; the players change seats from job to job.
@@ -54,19 +87,38 @@ class PlayedGames:
         Raises:
             GinError: if a player cannot be made, fails, or answers with an illegal action.
         """
-        sides = [make_side(name, self.settings, side) for side, name in enumerate(self.players)]
-        size = _TOGETHER[self.settings.unit]
+        groups = chunks(self.count, _TOGETHER[self.settings.unit])
+        if self.executor is None:
+            with self._sides(self.players) as sides:
+                yield from (self._play(sides, first, count) for first, count in groups)
+            return
+        names = (*self.players, self.expert) if self.expert else self.players
+        tasks = ((names, (replace(self, executor=None), first, count)) for first, count in groups)
+        yield from in_order(run_tasks(self.executor, play_group, tasks))
+
+    @contextmanager
+    def _sides(self, names: Sequence[str]) -> Iterator[tuple[Player, Player]]:
+        sides = (make_side(names[0], self.settings, 0), make_side(names[1], self.settings, 1))
         try:
-            for first in range(0, self.count, size):
-                jobs = _jobs(self.settings, first, min(size, self.count - first))
-                seen, statistics = _Collector(), Statistics(len(jobs))
-                unit = HAND if self.settings.unit == "hands" else GAME
-                Lockstep(
-                    (sides[0], sides[1]), self.settings.rules, jobs, size, unit, observers=[seen, statistics]
-                ).run()
-                yield self._hands(seen, statistics.results, first)
+            yield sides
         finally:
             close_players(sides)
+
+    def play_as(self, names: Sequence[str], first: int, count: int) -> Hands:
+        """Plays one group with players of these names, and asks the expert if a third is given."""
+        with self._sides(names) as sides:
+            hands = self._play(sides, first, count)
+        if len(names) == 2:
+            return hands
+        views = decisions_of(hands.states, views=True).views
+        return replace(hands, expert=Expert(names[2], self.settings.seed).columns(views))
+
+    def _play(self, sides: tuple[Player, Player], first: int, count: int) -> Hands:
+        jobs = _jobs(self.settings, first, count)
+        seen, statistics = _Collector(), Statistics(len(jobs))
+        unit = HAND if self.settings.unit == "hands" else GAME
+        Lockstep(sides, self.settings.rules, jobs, len(jobs), unit, observers=[seen, statistics]).run()
+        return self._hands(seen, statistics.results, first)
 
     def _hands(self, seen: _Collector, results: np.ndarray, first: int) -> Hands:
         states, jobs, players = (np.concatenate(parts) for parts in zip(*seen.parts, strict=True))
@@ -79,6 +131,11 @@ class PlayedGames:
             side = np.where(winner == NOBODY, 0, np.where(winner == players[:, 0], 1, -1))
             won = np.stack([side, -side], 1).astype(np.int8)
         return Hands(states, first + jobs, seated, won)
+
+
+def play_group(players: Sequence[str], games: PlayedGames, first: int, count: int) -> Hands:
+    """A task: one group of hands (see ``PlayedGames.play_as``)."""
+    return games.play_as(players, first, count)
 
 
 def _jobs(settings: MatchSettings, first: int, count: int) -> np.ndarray:

@@ -16,10 +16,9 @@ from agents.datasets.data_card import card_path, data_card
 from agents.datasets.reader import DatasetError, open_games, read_group
 from agents.datasets.rows import Decisions, Hands, columns_of, decisions_of
 from agents.datasets.schema import COLUMNS, FORMAT_VERSION, schema_of
-from agents.datasets.source import rebuild
+from agents.datasets.source import Expert, rebuild
 from agents.files import write_atomic, write_text, writing
 from ginenv.errors import GinError, quoted
-from ginenv.tables.players import Player, make_player
 
 Progress = Callable[[int], None]
 # Columns with few different words; the type stubs allow no list here.
@@ -56,31 +55,6 @@ def _arrow(name: str, values: Any, count: int) -> pa.Array:
     if values is None:
         return pa.nulls(count, kind)
     return pa.array(values, kind)
-
-
-class Expert:
-    """A player that says what it would have played; a search also says what each action is worth.
-
-    Args:
-        name: name of the player.
-        seed: seed of its choices.
-    """
-
-    def __init__(self, name: str, seed: int) -> None:
-        self.player: Player = make_player(name, seed)
-        self.examine = getattr(self.player, "examine", None)
-
-    def columns(self, views: np.ndarray) -> dict[str, Any]:
-        """Its columns for ``VIEW[n]``."""
-        if self.examine is None:
-            return {"expert_action": np.asarray(self.player.act(views)).astype(np.int8)}
-        found = [self.examine(views[i : i + 1]) for i in range(len(views))]
-        compared = [one.candidates if len(one.candidates) > 1 else one.candidates[:0] for one in found]
-        return {
-            "expert_action": np.array([one.candidates["action"][one.best] for one in found], np.int8),
-            "expert_actions": [one["action"].astype(np.int8) for one in compared],
-            "expert_values": [one["value"].astype(np.float32) for one in compared],
-        }
 
 
 def write_games(
@@ -158,11 +132,11 @@ def _write_groups(
 
 def table_of(group: Hands, schema: pa.Schema, first: int, expert: Expert | None = None) -> pa.Table:
     """The decisions of hands as a table; the first hand gets number ``first``."""
-    found = decisions_of(group.states, views=expert is not None)
+    found = decisions_of(group.states, views=expert is not None and group.expert is None)
     columns = columns_of(group, found)
     columns["hand"] = columns["hand"] + first
     if expert is not None:
-        columns |= expert.columns(found.views)
+        columns |= expert.columns(found.views) if group.expert is None else group.expert
     count = len(found.rows)
     return pa.table([_arrow(name, columns[name], count) for name in schema.names], schema=schema)
 

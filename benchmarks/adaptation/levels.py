@@ -5,8 +5,8 @@ python -m benchmarks.adaptation.levels --series 300 --parts adaptation --levels 
 
 Results are saved after every row in ``benchmarks/results/levels.json`` with the counts asked for. A row with the same counts is not
 played again; rows of weights or settings other than the installed ones are dropped. Level 4 plays on the ladder with its search, and
-adapts and grows with its network alone. It also adapts with its search, in fewer and shorter series, half of them in each of two
-processes. Their finished parts are kept in ``runs/levels_benchmark`` until the row is written.
+adapts and grows with its network alone. It also adapts with its search, in fewer and shorter series, in two processes. Their finished
+parts are kept in ``runs/levels_benchmark`` until the row is written.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from rich.console import Console
 
 from agents.arena import play_match
@@ -27,12 +26,8 @@ from agents.config import parse_config
 from agents.files import write_json
 from agents.levels.bench.adaptation import (
     AdaptationConfig,
-    AdaptationResult,
-    join_results,
     level_of,
-    measure,
     partial_results,
-    results,
 )
 from agents.levels.bench.adaptation import run as run_adaptation
 from agents.levels.bench.growth import measure_growth
@@ -56,8 +51,8 @@ STRONG = "benchmarks/checkpoints/stages"
 HARM_SERIES = 25
 # Series against each opponent, and hands in each, of a level that searches: some thirty hands a second.
 SEARCH_SERIES, SEARCH_HANDS = 12, 300
-# Processes that share the series of a level that searches, and how far their seeds are apart.
-PROCESSES, _APART = 2, 1000
+# Processes that share the series of a level that searches.
+PROCESSES = 2
 # Rules besides eaai, the levels that also adapt under them, and the most series in which they do.
 OTHER_RULES, ADAPT_THERE, OTHER_SERIES = ("dg-standard", "gc"), ("level-2", "level-4"), 30
 PARTS = ("ladder", "adaptation", "rules", "search", "growth", "variety")
@@ -81,24 +76,14 @@ def adaptation(name: str, series: int, hands: int = 500, rules: str = "eaai", wo
 
 def adaptation_by_search(name: str, series: int, hands: int, worlds: int) -> dict[str, Any]:
     """The same for a level that searches, under ``eaai``."""
-    shares = _shares(name, series, hands, worlds)
+    config = _by_search(name, series, hands, worlds)
     with process_pool(PROCESSES) as pool:
-        measured = join_results(list(pool.map(_share, shares)))
-    config = shares[0].model_copy(update={"series": series})
-    return results(config, level_of(config), measured)
+        return run_adaptation(config, parts=partial_results(config, level_of(config)), executor=pool)
 
 
-def _shares(name: str, series: int, hands: int, worlds: int) -> list[AdaptationConfig]:
-    """What each process plays."""
-    arguments = {"level": name, "series": series // PROCESSES, "hands": hands, "worlds": worlds, "strong": STRONG}
-    return [parse_config(arguments | {"seed": _APART * k, "out": RUNS}, AdaptationConfig) for k in range(PROCESSES)]
-
-
-def _share(config: AdaptationConfig) -> AdaptationResult:
-    # With several processes, torch's threads would only wait for each other.
-    torch.set_num_threads(1)
-    level = level_of(config)
-    return measure(config, level, parts=partial_results(config, level))
+def _by_search(name: str, series: int, hands: int, worlds: int) -> AdaptationConfig:
+    arguments = {"level": name, "series": series, "hands": hands, "worlds": worlds, "strong": STRONG, "out": RUNS}
+    return parse_config(arguments, AdaptationConfig)
 
 
 def growth(name: str, histories: int) -> dict[str, Any]:
@@ -204,8 +189,8 @@ def main() -> None:
         document["rows"] = dict(sorted(document["rows"].items()))
         write_json(RESULTS, document)
         if job.func is adaptation_by_search:
-            for share in _shares(*job.args, **counts):
-                partial_results(share, level_of(share)).drop()
+            config = _by_search(*job.args, **counts)
+            partial_results(config, level_of(config)).drop()
         shown = {
             key: found[key]
             for key in ("share", "specific_gain", "total_gain", "mean", "different", "commonest")

@@ -253,6 +253,11 @@ def parse_player(text: str) -> PlayerSpec:
     raise UnknownNameError(f"{unknown_name('player', name, _NAMES)}, or {_OTHER_NAMES}")
 
 
+def holds_player(directory: str) -> bool:
+    """Whether a path is a directory that holds a player."""
+    return bool(directory) and any((Path(directory) / marker).is_file() for marker in _DIRECTORIES)
+
+
 def _marker_in(directory: str) -> str:
     for marker in _DIRECTORIES:
         if (Path(directory) / marker).is_file():

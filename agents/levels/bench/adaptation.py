@@ -13,7 +13,8 @@ one that baits.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,10 +23,11 @@ import numpy as np
 import tyro
 from pydantic import Field
 
+from agents.arena.configs import Processes
+from agents.arena.executors import chunks, in_order, run_tasks, task_size
 from agents.arena.matches import check_names
 from agents.arena.results import Estimate, ratio, versions, weighted
-from agents.arena.series import play_series
-from agents.config import Config
+from agents.arena.series import play_series, report_hands
 from agents.levels.bench.opponents import PlayersBySeries, baiter, held_out, held_out_names, switcher
 from agents.levels.bench.partial_results import PartialResults
 from agents.levels.level import Level, LevelError, load_level
@@ -48,7 +50,7 @@ _HARMFUL = 4
 WAYS = ("frozen", "own", "mixed", "wrong")
 
 
-class AdaptationConfig(Config):
+class AdaptationConfig(Processes):
     """Measures what a level gains by learning from its opponents.
 
     Attributes:
@@ -108,19 +110,6 @@ class AdaptationResult:
     seconds: float = 0.0
 
 
-def join_results(measured: Sequence[AdaptationResult]) -> AdaptationResult:
-    """Several benchmarks of one level, played with different seeds, joined into one with all their series."""
-
-    def together(parts: Sequence[dict[str, list[np.ndarray]]]) -> dict[str, list[np.ndarray]]:
-        return {
-            way: [np.concatenate(each) for each in zip(*(part[way] for part in parts), strict=True)] for way in parts[0]
-        }
-
-    first = measured[0]
-    points, harm = together([one.points for one in measured]), together([one.harm for one in measured])
-    return AdaptationResult(first.names, points, first.harmful, harm, sum(one.seconds for one in measured))
-
-
 class MisinformedPlayer(LevelPlayer):
     """A level that is shown hands other than those it plays.
 
@@ -160,17 +149,22 @@ def _split(points: np.ndarray, count: int) -> list[np.ndarray]:
 
 
 class _Matchups:
-    """Series against each of some opponents.
+    """Some of the series against each of some opponents.
 
     Args:
         config: of the benchmark.
         opponents: of the players.
-        series: against each.
+        total: number of series against each, in all.
+        first: number of the first one that is played.
+        series: how many are played.
         seed: of the deals.
     """
 
-    def __init__(self, config: AdaptationConfig, opponents: Sequence[Player], series: int, seed: int) -> None:
+    def __init__(
+        self, config: AdaptationConfig, opponents: Sequence[Player], total: int, first: int, series: int, seed: int
+    ) -> None:
         self.config, self.opponents, self.series, self.seed = config, opponents, series, seed
+        self.starts = [total * k + first for k in range(len(opponents))]
 
     def __call__(self, player: Player, keep: np.ndarray | None = None) -> list[np.ndarray]:
         """Points less luck ``[series, hands]`` by opponent; final views go into ``keep``, ``VIEW[opponents, series, hands]``."""
@@ -189,15 +183,27 @@ class _Matchups:
             seed=self.seed,
             rules=self.config.rules,
             after=after,
+<<<<<<< HEAD
             less_luck=True,
+=======
+            starts=self.starts,
+>>>>>>> 2dcd2fc (Matches, tournaments, adaptation, exploit and games play in any executor and on a Ray cluster; a training on several machines ends by itself when one is lost)
         )
         return _split(points, len(self.opponents))
 
 
+def _parts_of(config: AdaptationConfig) -> dict[str, tuple[int, int]]:
+    """The parts of the benchmark by name: series against each opponent, and hands in all."""
+    series, count = config.series, len(held_out_names()) * config.series * config.hands
+    harm_series = config.harm_series or series
+    harm = harm_series, _HARMFUL * harm_series * config.hands
+    # The hands of the second way of playing are shown to the other two, so all three are one part.
+    return {"frozen": (series, count), "learned": (series, 3 * count), "harm-frozen": harm, "harm-own": harm}
+
+
 def hands_to_play(config: AdaptationConfig) -> int:
     """How many hands the benchmark plays in all, for its progress."""
-    harm = 2 * _HARMFUL * (config.harm_series or config.series)
-    return (len(WAYS) * len(held_out_names()) * config.series + harm) * config.hands
+    return sum(hands for _, hands in _parts_of(config).values())
 
 
 def level_of(config: AdaptationConfig) -> Level:
@@ -214,13 +220,17 @@ def level_of(config: AdaptationConfig) -> Level:
 
 def partial_results(config: AdaptationConfig, level: Level) -> PartialResults:
     """The parts of the benchmark that have been played, kept in its directory until its results are written."""
-    settings = config.model_dump(mode="json", exclude={"out"})
+    settings = config.model_dump(mode="json", exclude={"out", *Processes.model_fields})
     about = {"config": settings, "sha256": level.digest, "opponents": held_out_names(), "versions": versions()}
     return PartialResults(config.out / "parts", about)
 
 
 def measure(
-    config: AdaptationConfig, level: Level, progress: Progress = lambda words: None, parts: PartialResults | None = None
+    config: AdaptationConfig,
+    level: Level,
+    progress: Progress = lambda words: None,
+    parts: PartialResults | None = None,
+    executor: Executor | None = None,
 ) -> AdaptationResult:
     """Plays the benchmark.
 
@@ -229,6 +239,7 @@ def measure(
         level: the level.
         progress: called with a description of what is played next.
         parts: the parts already played, and where the rest are kept; nothing is kept when left out.
+        executor: plays the series in its processes; ``None`` plays them here.
 
     Raises:
         LevelError: if the level learns nothing.
@@ -237,33 +248,57 @@ def measure(
         raise LevelError(f"{level.name} learns nothing; measure a level that learns")
     began = time.perf_counter()
     names, parts = held_out_names(), PartialResults(None, {}) if parts is None else parts
-    opponents: list[Player] = [held_out(name, config.seed + 101 + k) for k, name in enumerate(names)]
-    matchups = _Matchups(config, opponents, config.series, config.seed)
-    count, combined = len(names), len(names) * config.series * config.hands
-    progress("frozen")
-    points = {"frozen": parts.play("frozen", combined, lambda: matchups(LevelPlayer(level, config.seed, learn=False)))}
-
-    def learned() -> list[np.ndarray]:
-        # The hands of the first way are shown to the other two, so all three are one part.
-        hands = np.zeros((count, config.series, config.hands), VIEW)
-        played = matchups(LevelPlayer(level, config.seed), hands)
-        for name, chooses in (("mixed", _other_opponents), ("wrong", _wrong_opponent)):
-            progress(f"{name} history")
-            played += matchups(MisinformedPlayer(level, config.seed, hands, chooses))
-        return played
-
-    progress("own history")
-    played = parts.play("learned", 3 * combined, learned)
-    points |= {name: played[k * count : (k + 1) * count] for k, name in enumerate(WAYS[1:])}
-    harm, harmful = _harm(config, level, parts, progress)
-    return AdaptationResult(names, points, harmful, harm, time.perf_counter() - began)
+    played: dict[str, list[np.ndarray]] = {}
+    for part, (_, hands) in _parts_of(config).items():
+        progress(part)
+        played[part] = parts.play(part, hands, lambda part=part: _play_part(config, level, part, executor))
+    points, count = {"frozen": played["frozen"]}, len(names)
+    points |= {name: played["learned"][k * count : (k + 1) * count] for k, name in enumerate(WAYS[1:])}
+    harm = {name: played[f"harm-{name}"] for name in WAYS[:2]}
+    return AdaptationResult(names, points, list(_harmful(config, level)), harm, time.perf_counter() - began)
 
 
-def _harm(
-    config: AdaptationConfig, level: Level, parts: PartialResults, progress: Progress
-) -> tuple[dict[str, list[np.ndarray]], list[str]]:
-    """Frozen and own points against opponents against which learning might do harm, and their names."""
-    seed, series = config.seed, config.harm_series or config.series
+def _play_part(config: AdaptationConfig, level: Level, part: str, executor: Executor | None) -> list[np.ndarray]:
+    """Points ``[series, hands]`` by way and opponent."""
+    series, hands = _parts_of(config)[part]
+    if executor is None:
+        return _play_series_of(config, level, part, 0, series)
+    slices = list(chunks(series, task_size(executor, series, series)))
+
+    def finished() -> Iterator[tuple[int, list[np.ndarray]]]:
+        tasks = (((config.level, config.strong), (config, part, first, count)) for first, count in slices)
+        for number, points in run_tasks(executor, play_task, tasks):
+            report_hands(hands * slices[number][1] // series)
+            yield number, points
+
+    return [np.concatenate(rows) for rows in zip(*in_order(finished()), strict=True)]
+
+
+def play_task(players: Sequence[str], config: AdaptationConfig, part: str, first: int, count: int) -> list[np.ndarray]:
+    """A task: ``count`` series of a part from number ``first`` on, with the level and the strong player of these names."""
+    config = config.model_copy(update={"level": players[0], "strong": players[1]})
+    return _play_series_of(config, level_of(config), part, first, count)
+
+
+def _play_series_of(config: AdaptationConfig, level: Level, part: str, first: int, count: int) -> list[np.ndarray]:
+    total, seed = _parts_of(config)[part][0], config.seed
+    if part.startswith("harm"):
+        matchups = _Matchups(config, list(_harmful(config, level).values()), total, first, count, seed + 1)
+        return matchups(LevelPlayer(level, seed, learn=part == "harm-own"))
+    opponents = [held_out(name, seed + 101 + k) for k, name in enumerate(held_out_names())]
+    matchups = _Matchups(config, opponents, total, first, count, seed)
+    if part == "frozen":
+        return matchups(LevelPlayer(level, seed, learn=False))
+    hands = np.zeros((len(opponents), count, config.hands), VIEW)
+    played = matchups(LevelPlayer(level, seed), hands)
+    for chooses in (_other_opponents, _wrong_opponent):
+        played += matchups(MisinformedPlayer(level, seed, hands, chooses))
+    return played
+
+
+def _harmful(config: AdaptationConfig, level: Level) -> dict[str, Player]:
+    """The opponents against which learning might do harm."""
+    seed = config.seed
     opponents: dict[str, Player] = {
         "the level itself": LevelPlayer(level, seed + 1, learn=False),
         f"strong ({config.strong})": make_player(config.strong, seed + 2, learn=False),
@@ -271,13 +306,7 @@ def _harm(
         "baits": baiter(config.hands, seed + 4),
     }
     assert len(opponents) == _HARMFUL
-    matchups = _Matchups(config, list(opponents.values()), series, seed + 1)
-    found, combined = {}, len(opponents) * series * config.hands
-    for name in WAYS[:2]:
-        progress(f"harm, {name}")
-        player = LevelPlayer(level, seed, learn=name == "own")
-        found[name] = parts.play(f"harm-{name}", combined, lambda player=player: matchups(player))
-    return found, list(opponents)
+    return opponents
 
 
 def _better(measured: AdaptationResult, k: int, low: int, high: int) -> str:
@@ -348,8 +377,11 @@ def results(config: AdaptationConfig, level: Level, measured: AdaptationResult) 
 
 
 def run(
-    config: AdaptationConfig, progress: Progress = lambda words: None, parts: PartialResults | None = None
+    config: AdaptationConfig,
+    progress: Progress = lambda words: None,
+    parts: PartialResults | None = None,
+    executor: Executor | None = None,
 ) -> dict[str, Any]:
-    """Plays the benchmark of a level, or its missing parts, and returns all figures."""
+    """Plays the benchmark of a level, or its missing parts, and returns all figures (see ``measure``)."""
     level = level_of(config)
-    return results(config, level, measure(config, level, progress, parts))
+    return results(config, level, measure(config, level, progress, parts, executor))

@@ -1,0 +1,143 @@
+"""Matches and tournaments over a Ray cluster: the same results, also when a node is lost; what travels there and what does not."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import socket
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from agents.arena import MatchSettings, play_match
+from agents.arena.configs import TournamentConfig
+from agents.arena.executors import open_executor
+from agents.arena.sent_players import received_player, send_player
+from agents.network.checkpoint import load_checkpoint, save_checkpoint
+from agents.network.nets import Actor
+from ginenv.errors import GinError
+from ginenv.tables.players import make_player, parse_player
+from tests.support.programs import ROOT, SALT, command, first_views
+from tests.support.refusals import refuses
+
+PYTHON_BOT = command(ROOT / "examples" / "template_bot.py")
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path) -> Path:
+    torch.manual_seed(1)
+    save_checkpoint(tmp_path / "a:b" / "small", Actor((8,), 0), (8,), {})
+    (tmp_path / "a:b" / "small" / "resume.pt").write_bytes(b"stays")
+    return tmp_path / "a:b" / "small"
+
+
+@pytest.mark.parametrize("is_level", [False, True])
+def test_a_player_that_was_sent_plays_without_its_directory(
+    is_level: bool, checkpoint: Path, directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GINENV_CACHE_DIR", str(tmp_path / "cache"))
+    here = tmp_path / "level" if is_level else checkpoint
+    if is_level:
+        shutil.copytree(directory, here)
+    name = f'"{here}":{"learn=false" if is_level else "temperature=0"}'
+    sent, views = send_player(name), first_views()
+    chosen = make_player(name).act(views)
+    shutil.rmtree(here)
+    for _ in range(2):
+        there = received_player(sent)
+        assert isinstance(there, str) and str(here) not in there
+        assert (make_player(there).act(views) == chosen).all()
+    kept = [path.name for path in (tmp_path / "cache").glob("player-*/*")]
+    assert "weights.safetensors" in kept and "resume.pt" not in kept
+
+
+def test_a_directory_in_an_option_is_sent(checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GINENV_CACHE_DIR", str(tmp_path / "cache"))
+    there = parse_player(str(received_player(send_player(f'search:network="{checkpoint}",worlds=2'))))
+    assert there.kind == "search" and there.options["worlds"] == "2"
+    assert load_checkpoint(there.options["network"])[1] == load_checkpoint(checkpoint)[1]
+
+
+def test_names_without_directories_are_sent_as_they_are() -> None:
+    for name in ("simple", "level-1:learn=true", "style:base=simple,knock=3", "cmd:./bot --x", "py:bots:Plain"):
+        assert received_player(send_player(name)) == name
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    pytest.importorskip("ray")
+    from benchmarks.robustness.lost_nodes import ray_cluster
+
+    with ray_cluster(2) as made:
+        yield made
+
+
+@pytest.fixture
+def executor(cluster: Any) -> Iterator[Executor]:
+    with open_executor(ray=cluster.address) as made:
+        assert made is not None
+        yield made
+
+
+@pytest.mark.extra
+@pytest.mark.slow
+def test_a_tournament_survives_the_loss_of_a_node(
+    cluster: Any, executor: Executor, checkpoint: Path, tmp_path: Path
+) -> None:
+    from benchmarks.robustness.lost_nodes import add_nodes, kill_node, results_file
+
+    players = {"easy": "easy", "simple": "simple", "network": f'"{checkpoint}"'}
+    config = TournamentConfig(players=players, pairs=100, block=20, resamples=20, out=tmp_path / "out")
+    killed: list[str] = []
+
+    def after(done: int) -> None:
+        if done == 3:
+            killed.append(kill_node(cluster, random.Random(1)))
+
+    assert results_file(config, executor, after) == results_file(config, None, lambda done: None)
+    assert killed == ["node"]
+    add_nodes(cluster, 1)
+
+
+@pytest.mark.extra
+@pytest.mark.slow
+def test_a_program_plays_only_on_nodes_that_say_they_have_it(cluster: Any, executor: Executor) -> None:
+    from benchmarks.robustness.lost_nodes import add_nodes
+
+    for name in (PYTHON_BOT, "py:my_bots:Plain"):
+        with refuses(GinError, name, "ginenv_programs"):
+            executor.submit_with_players(len, [name])  # type: ignore[attr-defined]
+    add_nodes(cluster, 1, resources={"ginenv_programs": 1})
+    there, here = (
+        play_match(PYTHON_BOT, "easy", pairs=2, unit="hands", settings=MatchSettings(salt=SALT), executor=where)
+        for where in (executor, None)
+    )
+    assert not there.faults and (there.games == here.games).all()
+
+
+@pytest.mark.extra
+@pytest.mark.slow
+def test_errors_of_tasks_and_other_builds_are_one_sentence(
+    cluster: Any, executor: Executor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    future = executor.submit(int, "x")
+    assert isinstance(future.exception(), ValueError)
+    monkeypatch.setattr("agents.arena.ray_executor.build", lambda: {"ginenv": "0.0.1"})
+    with refuses(GinError, "0.0.1", "node"):
+        play_match("simple", "easy", pairs=2, executor=executor)
+
+
+@pytest.mark.extra
+def test_an_address_without_a_cluster_is_refused() -> None:
+    pytest.importorskip("ray")
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{nobody.getsockname()[1]}"
+        with refuses(GinError, address), open_executor(ray=address):
+            pass
+    with refuses(GinError, "workers", 2, "auto"), open_executor(2, "auto"):
+        pass
