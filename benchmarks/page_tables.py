@@ -41,6 +41,7 @@ _TOPICS = {
 # Public modules of agents, and their public names.
 _AGENTS = {
     "agents.arena": ("MatchSettings", "MatchResult", "play_match"),
+    "agents.arena.executors": ("process_pool",),
     "agents.arena.results": ("ratio",),
     "agents.arena.series": ("play_series",),
     "agents.analysis": ("Analyst", "deal_and_play", "read_hands"),
@@ -48,8 +49,8 @@ _AGENTS = {
     "agents.search.explain": ("explain",),
     "agents.levels.level": ("Level", "LevelSettings", "load_level"),
     "agents.levels.player": ("LevelPlayer",),
-    "agents.datasets.source": ("PlayedGames",),
-    "agents.datasets.store": ("Expert", "write_games"),
+    "agents.datasets.source": ("Expert", "PlayedGames"),
+    "agents.datasets.store": ("write_games",),
     "agents.datasets.load": ("Games",),
     "agents.config": ("TrainConfig", "NetworkConfig", "load_config"),
 }
