@@ -95,7 +95,7 @@ class RayExecutor(Executor):
             for number, handler in handlers.items():
                 signal.signal(number, handler)
         self._max_workers = max(1, int(self._ray.cluster_resources().get("CPU", 1)))
-        self._task = self._ray.remote(_run).options(num_cpus=1, max_retries=_RUNS_AGAIN)
+        self._task = self._ray.remote(_run)
         self._sent: dict[str, tuple[Any, bool]] = {}
         self._unfinished: set[Future[Any]] = set()
 
@@ -132,7 +132,8 @@ class RayExecutor(Executor):
     def _submit(
         self, play: Callable[..., Any], arguments: Sequence[Any], players: Sequence[Any], has_program: bool
     ) -> Future[Any]:
-        task = self._task.options(resources={PROGRAMS: _LEAST}) if has_program else self._task
+        needed = {PROGRAMS: _LEAST} if has_program else {}
+        task = self._task.options(num_cpus=1, max_retries=_RUNS_AGAIN, resources=needed)
         reference = task.remote(build(), play, arguments, *players)
         future: Future[Any] = Future()
         self._unfinished.add(future)

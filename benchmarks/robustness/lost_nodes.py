@@ -117,11 +117,10 @@ def main() -> None:
             nodes = (2, 4)[number // 2 % 2]
             run = _with_a_loss(config, nodes, chance.randrange(1, blocks), bool(number % 2), chance)
             runs.append(run | {"same": run.pop("results") == here})
-            print(f"{number + 1}: {runs[-1]}", flush=True)
-    same = sum(run["same"] for run in runs)
-    print(f"{same} of {len(runs)} gave the results file of one process")
-    about = {"versions": versions(), "players": len(players), "pairs": arguments.pairs, "blocks": blocks}
-    write_json(RESULTS, about | {"times": len(runs), "same": same, "runs": runs})
+            same = sum(run["same"] for run in runs)
+            print(f"{number + 1}: {runs[-1]}; {same} gave the results file of one process", flush=True)
+            about = {"versions": versions(), "players": len(players), "pairs": arguments.pairs, "blocks": blocks}
+            write_json(RESULTS, about | {"times": len(runs), "same": same, "runs": runs})
 
 
 def _with_a_loss(

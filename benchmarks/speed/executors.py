@@ -23,7 +23,7 @@ from benchmarks.robustness.lost_nodes import ray_cluster
 from benchmarks.speed.throughput import write_results
 
 RESULTS = Path(__file__).parents[1] / "results" / "executors.json"
-PLAYERS, PAIRS, ROUNDS = ("formula", "knocker"), 4_000, 5
+PLAYERS, PAIRS, ROUNDS = ("formula", "knocker"), 4_000, 11
 
 
 def _processor_seconds() -> float:
