@@ -183,11 +183,8 @@ class _Matchups:
             seed=self.seed,
             rules=self.config.rules,
             after=after,
-<<<<<<< HEAD
             less_luck=True,
-=======
             starts=self.starts,
->>>>>>> 2dcd2fc (Matches, tournaments, adaptation, exploit and games play in any executor and on a Ray cluster; a training on several machines ends by itself when one is lost)
         )
         return _split(points, len(self.opponents))
 
