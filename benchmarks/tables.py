@@ -201,6 +201,28 @@ def growth_table() -> list[str]:
     return table(["what", "how many", "measured"], rows)
 
 
+def executors_table() -> list[str]:
+    """Matches of bots in this process, in two, and on two nodes of a Ray cluster."""
+    measured = json.loads((RESULTS / "executors.json").read_text(encoding="utf-8"))
+    rows = []
+    for name in ("here", "two processes", "Ray, two nodes"):
+        row = measured["rows"][name]
+        speeds = " to ".join(f"{speed:,}" for speed in row["range"])
+        shares = " to ".join(f"{100 * share:+.1f}" for share in row["overhead_range"])
+        used = f"{row['processor_seconds_per_1000_pairs']:.2f}"
+        rows.append(
+            [name, f"{row['pairs_per_second']:,} ({speeds})", used, f"{100 * row['overhead']:+.1f} % ({shares})"]
+        )
+    one, other = measured["players"]
+    about = (
+        f"`{one}` against `{other}`, {measured['pairs']:,} pairs in tasks of {measured['pairs_of_a_task']}, "
+        f"{measured['rounds']} rounds in turn on {measured['machine']['cores']} cores, while {measured['load'][0]:g} processes "
+        "wanted to run; medians, and in brackets the range.\n"
+    )
+    headings = ["played", "pairs a second", "processor seconds for 1,000 pairs", "overhead in processor time"]
+    return [about, *table(headings, rows)]
+
+
 def search_table() -> list[str]:
     """The search on top of the shipped network: strength by budget, and its time."""
     measured = json.loads((RESULTS / "search_strength.json").read_text(encoding="utf-8"))
@@ -286,6 +308,7 @@ SECTIONS: tuple[tuple[str, str, Callable[[], list[str]]], ...] = (
     ("Training", TRAINING, training_table),
     ("Training on several processes", SCALING, scaling_table),
     ("Training on a GPU", "", gpu_table),
+    ("Matches in other processes", "One run of `python -m benchmarks.speed.executors`.", executors_table),
     ("What more costs", "One run of `python -m benchmarks.speed.growth_of_cost`.", growth_table),
 )
 

@@ -14,6 +14,7 @@ LEARNERS = {
     "ppo": ([], ["--imitate", "16384", "--decisions", "16384", "--games", "20", "--threads", "1"]),
     "maskable_ppo": (["sb3_contrib"], ["--imitate", "16384", "--decisions", "20000", "--games", "20", "--threads", "1"]),
     "torchrl_ppo": (["torchrl", "pyarrow"], ["--hands", "1000", "--decisions", "16384", "--games", "20", "--threads", "1"]),
+    "rllib_ppo": (["ray", "tree", "lz4"], ["--decisions", "98304", "--games", "20", "--threads", "1"]),
     "adaptive_opponent": (
         [],
         ["--imitate", "16384", "--decisions", "16384", "--games", "20", "--series", "2", "--hands", "52", "--threads", "1"],
