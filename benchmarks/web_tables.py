@@ -30,6 +30,20 @@ def speed_table() -> list[str]:
     return table(["", "measured", "median", "95 %", "most", "bar"], rows)
 
 
+def serve_table() -> list[str]:
+    """What ``benchmarks.speed.serve_speed`` has measured."""
+    found = _read("serve_speed.json")
+    rows = [
+        [name, f"{each['value']:.1f}", "–" if each["bar"] is None else f"{each['bar']:g}"]
+        for name, each in found["figures"].items()
+    ]
+    words = (
+        f"`{found['player']}`, {found['sessions']:,} sessions of {found['questions']} questions; {found['cores']} cores, on which other "
+        f"programs ran (load {found['load before']:.0f} before)."
+    )
+    return [*table(["", "measured", "bar"], rows), "", words, ""]
+
+
 def mistakes_table() -> list[str]:
     """What ``benchmarks.strength.mistakes`` has found."""
     found = _read("mistakes.json")
@@ -65,6 +79,10 @@ SECTIONS: tuple[tuple[str, Section], ...] = (
             "`python -m benchmarks.speed.web_speed`; by the clock, read by a client on the same machine.",
             speed_table,
         ),
+    ),
+    (
+        "serve_speed.json",
+        ("Players over HTTP", "`python -m benchmarks.speed.serve_speed`; by the clock.", serve_table),
     ),
     (
         "mistakes.json",

@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from pydantic import Field
@@ -19,11 +19,14 @@ from agents.config import Config, parse_config
 from agents.files import read_json_object, write_json
 from agents.levels.action_choice import BEHAVIOUR
 from agents.levels.responses import RESPONSES, Responses, read_responses
-from agents.network.checkpoint import METADATA, WEIGHTS, load_checkpoint
-from agents.network.nets import Actor
+from agents.network.metadata import METADATA, WEIGHTS
 from ginenv.bots.population import OPPONENT_CONTEXT_WIDTH
 from ginenv.errors import GinError, did_you_mean, quoted
 from ginenv.tables.players import not_a_directory, player_names
+
+if TYPE_CHECKING:
+    from agents.network.nets import Actor
+    from agents.network.numpy_actor import NumpyActor
 
 FORMAT_VERSION = 3
 # The file that turns a checkpoint's directory into a level's.
@@ -117,7 +120,7 @@ class Level:
         name: such as ``level-2``.
         directory: holds its files.
         settings: what it is.
-        actor: its network.
+        actor: its network, in torch or in NumPy.
         responses: how it responds to what it knows of its opponents; ``None`` for a level that learns nothing.
         about: how it was made.
         digest: SHA-256 over its files; levels with the same digest are the same.
@@ -126,7 +129,7 @@ class Level:
     name: str
     directory: Path
     settings: LevelSettings
-    actor: Actor
+    actor: Actor | NumpyActor
     responses: Responses | None
     about: dict[str, Any]
     digest: str
@@ -192,11 +195,23 @@ def digest_of(directory: Path, files: Sequence[str] = ()) -> str:
     return digest.hexdigest()
 
 
-def load_level(name: str | int | Path, with_responses: bool = True) -> Level:
+def _load_actor(directory: Path, numpy: bool) -> tuple[Actor | NumpyActor, dict[str, Any]]:
+    # Each is imported where it is used: NumPy is for those who do without torch.
+    if numpy:
+        from agents.network.numpy_actor import load_numpy_actor
+
+        return load_numpy_actor(directory)
+    from agents.network.checkpoint import load_checkpoint
+
+    return load_checkpoint(directory)
+
+
+def load_level(name: str | int | Path, with_responses: bool = True, numpy: bool = False) -> Level:
     """Loads a level by its name, its number or its directory, and checks it.
 
     Args:
         name: what to load; a ``Path`` is always a directory, even if an installed level has the same name.
+        numpy: whether its network computes in NumPy, without torch; a level that searches needs torch.
         with_responses: ``False`` ignores its responses: it then learns nothing, and they need not be sound.
 
     Raises:
@@ -224,7 +239,7 @@ def load_level(name: str | int | Path, with_responses: bool = True) -> Level:
         raise LevelError(f"{source}: format is {quoted(values.get('format'))}, but this version reads {FORMAT_VERSION}")
     file: LevelFile = parse_config(values, LevelFile, source)
     settings = parse_config(file.settings, LevelSettings, source)
-    actor, metadata = load_checkpoint(directory)
+    actor, metadata = _load_actor(directory, numpy and not settings.worlds)
     if metadata["weights_sha256"] != file.weights_sha256:
         raise LevelError(f"{source}: {LEVEL} belongs to other weights than those beside it")
     if actor.context not in (0, OPPONENT_CONTEXT_WIDTH):

@@ -17,8 +17,8 @@ from agents.levels.level import Level, LevelError, load_level
 from agents.levels.opponent_memory import OpponentMemory
 from agents.levels.profile import Profile
 from agents.levels.responses import SPACE, add_logit_bias
-from agents.network.inputs import HeuristicFeatures, actor_inputs
-from agents.network.nets import FrozenActor, has_bfloat16_units
+from agents.network.features import HeuristicFeatures
+from agents.network.numpy_actor import NumpyActor
 from agents.player_names import check_name
 from ginenv.engine.actions import NUM_ACTIONS
 from ginenv.engine.state import as_batch
@@ -28,6 +28,8 @@ from ginenv.view.encoding import OBSERVATION_SIZE
 from ginenv.view.view import VIEW
 
 if TYPE_CHECKING:
+    from agents.network.inputs import PlayingActor
+    from agents.network.nets import Actor
     from agents.search.config import SearchConfig
     from agents.search.player import SearchPlayer
 
@@ -57,7 +59,7 @@ class LevelPlayer(BasePlayer):
         self.level, self.profile, self.name = level, profile, level.name
         self.learns = learn and level.learns
         self.behaviour = level.settings.behaviour[0]
-        self.actor = FrozenActor(level.actor, has_bfloat16_units())
+        self.actor = level.actor if isinstance(level.actor, NumpyActor) else _in_torch(level.actor)
         self.features = HeuristicFeatures([(level.settings.remembered_discards, level.settings.noticed_actions)])
         self.search = _search(level, self.policy) if level.settings.worlds else None
         if self.search is not None:
@@ -197,9 +199,7 @@ class LevelPlayer(BasePlayer):
         self, views: np.ndarray, seen: _Seen, logit_bias: np.ndarray | None, opponent_context: np.ndarray | None
     ) -> np.ndarray:
         observations, declined, legal, _ = seen
-        logits = self.actor(
-            actor_inputs(self.actor, views, observations, declined, opponent_context, self.features)
-        ).numpy()
+        logits = self.actor.logits(views, observations, declined, opponent_context, self.features)
         if logit_bias is not None:
             add_logit_bias(views, self.behaviour, legal, logit_bias, self._space, logits)
         return logits
@@ -217,6 +217,14 @@ class LevelPlayer(BasePlayer):
         except LevelError as error:
             # A full disk must not end a game: what was learned before is kept, on disk and in memory.
             warnings.warn(str(error), stacklevel=2)
+
+
+def _in_torch(actor: Actor) -> PlayingActor:
+    # Who plays in NumPy need not load torch.
+    from agents.network.inputs import PlayingActor
+    from agents.network.nets import has_bfloat16_units
+
+    return PlayingActor(actor, has_bfloat16_units())
 
 
 def search_config(level: Level) -> SearchConfig:
@@ -243,6 +251,7 @@ def make_level(
     profile: str | None = None,
     opponent: str | None = None,
     worlds: int | None = None,
+    numpy: bool = False,
 ) -> LevelPlayer:
     """The player of a level.
 
@@ -253,11 +262,12 @@ def make_level(
         profile: directory in which it keeps what it learns.
         opponent: the opponent's name in the profile: 1 to 20 printable characters.
         worlds: worlds of its search, instead of the level's own number.
+        numpy: whether its network computes in NumPy, without torch: quicker to load, and half the memory.
 
     Raises:
         GinError: if the level, its profile or the opponent's name cannot be used.
     """
-    found = load_level(level)
+    found = load_level(level, numpy=numpy)
     if worlds is not None:
         found = found.with_settings(worlds=worlds)
     if profile == "":

@@ -131,6 +131,21 @@ def actor_inputs(
     return inputs
 
 
+class PlayingActor(FrozenActor):
+    """An actor for play, asked with the numbers that a player has."""
+
+    def logits(
+        self,
+        views: np.ndarray,
+        observations: np.ndarray,
+        conditions: np.ndarray,
+        context: np.ndarray | None = None,
+        heuristic_features: HeuristicFeatures | None = None,
+    ) -> np.ndarray:
+        """The policy's logits ``float32[n, 107]``; arguments as in ``actor_inputs``."""
+        return self(actor_inputs(self, views, observations, conditions, context, heuristic_features)).numpy()
+
+
 def expand_cards(masks: Tensor) -> Tensor:
     """Masks of cards ``int64[B]`` as booleans ``[B, 52]``."""
     return ((masks[:, None] >> _CARDS.to(masks.device)) & 1).bool()

@@ -16,12 +16,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from agents.network.layout import FEATURES_SCALE, NUM_CONDITIONS
 from agents.network.suits import BySuit, SuitHead, SuitTrunk, columns_by_suit
 from ginenv.engine.actions import NUM_ACTIONS
 from ginenv.view.encoding import FLAT_SCALE, OBSERVATION_SIZE
 
-NUM_CONDITIONS = 1
-FEATURES_SCALE = 1 / 64
 # The critic reads what the next cards of the stock will do to both hands (``inputs.look_ahead``), as bytes of deadwood. Luck that it
 # foresees adds no noise to the advantages.
 NUM_FUTURE = 12

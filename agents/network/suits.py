@@ -14,10 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ginenv.view.encoding import PLANES
-
-NUM_SUITS, NUM_RANKS = 4, 13
-_CARDS = NUM_SUITS * NUM_RANKS
+from agents.network.layout import NUM_RANKS, NUM_SUITS, suit_columns
 
 
 def sum_suits(suits: Tensor) -> Tensor:
@@ -111,17 +108,7 @@ def columns_by_suit(features: int | None, hidden: int | None, single: Sequence[i
         hidden: first column of the opponent's hand, if it is read.
         single: further columns that belong to no suit, in the order in which they are read.
     """
-    decks = [*range(0, len(PLANES) * _CARDS, _CARDS)]
-    facts = len(PLANES) * _CARDS
-    shared = [*range(facts, facts + _CARDS)]
-    if features is not None:
-        decks += [features, features + _CARDS]
-        shared.append(features + 2 * _CARDS)
-    if hidden is not None:
-        decks.append(hidden)
-    first = torch.tensor([deck + rank for deck in decks for rank in range(NUM_RANKS)])
-    suits = torch.stack([first + NUM_RANKS * suit for suit in range(NUM_SUITS)])
-    return Columns(suits, torch.tensor([*shared, *single]))
+    return Columns(*map(torch.from_numpy, suit_columns(features, hidden, single)))
 
 
 class SuitTrunk(nn.Module):

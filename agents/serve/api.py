@@ -27,7 +27,8 @@ from ginenv.engine.rules import get_rules
 from ginenv.errors import GinError
 from ginenv.tables.players import player_names
 
-MAX_BODY = 1 << 20
+# Bytes of a body, and of one that is too large.
+MAX_BODY, _DRAINED = 1 << 20, 1 << 24
 _Result = TypeVar("_Result")
 
 PlayerName = Annotated[str, Field(min_length=1, max_length=200, examples=["level-2"])]

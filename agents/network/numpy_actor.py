@@ -1,0 +1,119 @@
+"""An actor's policy in NumPy: for those who play few decisions at a time and have no memory to spare for torch.
+
+It computes in float32, so its logits differ from torch's by rounding, and from those in bfloat16 by a little more.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError, deserialize
+
+from agents.network.features import NUM_HEURISTIC_FEATURES, HeuristicFeatures, unbounded
+from agents.network.layout import FEATURES_SCALE, NUM_CONDITIONS, NUM_RANKS, NUM_SUITS, suit_columns
+from agents.network.metadata import METADATA, WEIGHTS, CheckpointError, check_weights, read_metadata
+from ginenv.engine.actions import NUM_ACTIONS
+from ginenv.view.encoding import FLAT_SCALE, OBSERVATION_SIZE
+
+_FIRST = OBSERVATION_SIZE + NUM_CONDITIONS
+
+
+@dataclass(frozen=True)
+class NumpyActor:
+    """The policy of a checkpoint.
+
+    Attributes:
+        context: size of the context that it reads.
+        heuristic_features: number of heuristic features that it reads.
+        share_suits: whether its layers treat suits alike (``agents.network.suits``).
+        weights: by name, ``float32``.
+    """
+
+    context: int
+    heuristic_features: int
+    share_suits: bool
+    weights: dict[str, np.ndarray]
+
+    def logits(
+        self,
+        views: np.ndarray,
+        observations: np.ndarray,
+        conditions: np.ndarray,
+        context: np.ndarray | None = None,
+        heuristic_features: HeuristicFeatures | None = None,
+    ) -> np.ndarray:
+        """The policy's logits ``float32[n, 107]``; arguments as in ``agents.network.inputs.actor_inputs``."""
+        last = _FIRST + self.context
+        inputs = np.zeros((len(views), last + self.heuristic_features), np.float32)
+        inputs[:, :OBSERVATION_SIZE] = observations * FLAT_SCALE
+        inputs[:, OBSERVATION_SIZE] = conditions
+        if context is not None and self.context:
+            inputs[:, _FIRST:last] = context
+        if self.heuristic_features:
+            inputs[:, last:] = (heuristic_features or unbounded())(views) * np.float32(FEATURES_SCALE)
+        return self._by_suit(inputs) if self.share_suits else self._plain(inputs)
+
+    def _plain(self, x: np.ndarray) -> np.ndarray:
+        for number in itertools.count():
+            weight = self.weights.get(f"trunk.layers.{number}.weight")
+            if weight is None:
+                return x @ self.weights["policy.weight"].T + self.weights["policy.bias"]
+            x = np.maximum(x @ weight.T + self.weights[f"trunk.layers.{number}.bias"], 0)
+        raise AssertionError
+
+    def _by_suit(self, inputs: np.ndarray) -> np.ndarray:
+        last = _FIRST + self.context
+        single = range(OBSERVATION_SIZE, last)
+        columns, of_none = suit_columns(last if self.heuristic_features else None, None, [*single])
+        suits, shared = inputs[:, columns], inputs[:, of_none]
+        for number in itertools.count():
+            if f"trunk.layers.{number}.pooled.weight" not in self.weights:
+                break
+            suits, shared = (np.maximum(x, 0) for x in self._suit_layer(f"trunk.layers.{number}", suits, shared))
+        suits, shared = self._suit_layer("policy.layer", suits, shared)
+        decks = suits.reshape(len(suits), NUM_SUITS, -1, NUM_RANKS).swapaxes(1, 2).reshape(len(suits), -1)
+        return np.ascontiguousarray(np.concatenate([decks, shared], 1)[:, :NUM_ACTIONS])
+
+    def _suit_layer(self, name: str, suits: np.ndarray, shared: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        own, pooled = self.weights[f"{name}.own.weight"], self.weights[f"{name}.pooled.weight"]
+        both = np.concatenate([suits.sum(1), shared], 1) @ pooled.T + self.weights[f"{name}.pooled.bias"]
+        return suits @ own.T + both[:, None, : len(own)], both[:, len(own) :]
+
+
+def load_numpy_actor(directory: Path) -> tuple[NumpyActor, dict[str, Any]]:
+    """The policy of a checkpoint, and the checkpoint's metadata.
+
+    Raises:
+        CheckpointError: as ``agents.network.checkpoint.load_checkpoint`` does.
+    """
+    metadata = read_metadata(directory)
+    path = directory / WEIGHTS
+    name = check_weights(path, METADATA, metadata)
+    context, features = metadata["context"], metadata["heuristic_features"]
+    assert features in (0, NUM_HEURISTIC_FEATURES)
+    try:
+        weights = {key: _as_float32(value) for key, value in deserialize(path.read_bytes())}
+        actor = NumpyActor(context, features, metadata["share_suits"], weights)
+        inputs = np.zeros((1, _FIRST + context + features), np.float32)
+        found = (actor._by_suit if actor.share_suits else actor._plain)(inputs)
+        if found.shape != (1, NUM_ACTIONS):
+            raise ValueError(f"it gives {found.shape[1]} numbers, not {NUM_ACTIONS}")
+    except (SafetensorError, KeyError, ValueError, OSError) as error:
+        raise CheckpointError(f"{name} does not fit the network that {METADATA} describes ({error})") from None
+    if broken := [key for key, value in weights.items() if not np.isfinite(value).all()]:
+        raise CheckpointError(f"{name} holds numbers that are not finite, in {broken[0]}; training it broke down")
+    return actor, metadata
+
+
+def _as_float32(value: dict[str, Any]) -> np.ndarray:
+    """A stored tensor; NumPy has no bfloat16, whose bits are the upper half of float32's."""
+    if value["dtype"] == "BF16":
+        bits = np.frombuffer(value["data"], "<u2").astype(np.uint32) << np.uint32(16)
+        return bits.view(np.float32).reshape(value["shape"])
+    if value["dtype"] != "F32":
+        raise ValueError(f"its weights are {value['dtype']}")
+    return np.frombuffer(value["data"], "<f4").reshape(value["shape"])
