@@ -49,6 +49,19 @@ def finish_hands(server: Served, hands: int, **options: object) -> list[dict]:
     return ended
 
 
+def test_a_table_is_looked_at_again_and_refuses_what_is_not_legal(server):
+    _, state = server.call("POST", "/tables", {"player": "simple"})
+    path = f"/tables/{state['table']}"
+    question = {key: value for key, value in state["game"].items() if key != "events"}
+    for action in ("spread 3", "knock AS" if "AS" not in state["game"]["hand"] else "knock KS", "sing"):
+        status, answer = server.call("POST", path, {"action": action})
+        assert status == 422 and action.split()[0] in answer["message"]
+    _, again = server.call("GET", path)
+    assert again["game"] == question | {"events": []}
+    assert server.call("DELETE", path)[0] == 204
+    assert server.call("GET", path)[0] == server.call("DELETE", path)[0] == 404
+
+
 @pytest.mark.parametrize("path", ["/", "/openapi.json", "/sessions", "/people/Ann/memories/level-2", "/nothing"])
 @pytest.mark.parametrize("token", ["", "another-token-12345678"])
 def test_a_stranger_is_refused_everywhere(server, path, token):

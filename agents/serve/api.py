@@ -218,24 +218,21 @@ def make_app(sessions: Sessions, token: str) -> ASGIApp:
     return Guard(app, token)
 
 
-async def _in_turn(sessions: Sessions, session: Session, work: Awaitable[_Result]) -> _Result:
-    """Does one thing at a time for each session, within the time for a request.
+async def _in_turn(sessions: Sessions, session: Session, work: Callable[[], Awaitable[_Result]]) -> _Result:
+    """Does one thing at a time for each session.
 
-    A player's decision that takes too long is not waited for; the next request finds the session free.
+    What takes longer than a request may is finished all the same; until then the session is busy.
     """
     if session.busy:
-        if asyncio.iscoroutine(work):
-            work.close()
         raise HTTPException(409, "this session is busy with another request; its requests come one after the other")
     session.busy = True
+    task = asyncio.ensure_future(work())
+    task.add_done_callback(lambda done: session.finish(done.cancelled() or done.exception()))
     try:
         with _statuses():
-            return await asyncio.wait_for(work, sessions.limits.seconds)
+            return await asyncio.wait_for(asyncio.shield(task), sessions.limits.seconds)
     except TimeoutError:
-        raise HTTPException(503, f"this took longer than {sessions.limits.seconds:g} s") from None
-    finally:
-        session.busy = False
-        session.touch()
+        raise HTTPException(503, f"this takes longer than {sessions.limits.seconds:g} s") from None
 
 
 def _add_sessions(app: FastAPI, sessions: Sessions) -> None:
@@ -252,14 +249,14 @@ def _add_sessions(app: FastAPI, sessions: Sessions) -> None:
     async def ask_session(session: Key, body: Act) -> Response:
         """Tells the player what has happened, and asks for its decisions."""
         with _statuses():
-            found = sessions.get(session, False)
-        return JSONResponse(await _in_turn(sessions, found, sessions.act(found, body)))
+            found = sessions.session(session)
+        return JSONResponse(await _in_turn(sessions, found, lambda: sessions.act(found, body)))
 
     @app.delete("/sessions/{session}", status_code=204)
     async def close_session(session: Key) -> Response:
         """Ends a session; what the player has learned stays."""
         with _statuses():
-            sessions.close(session, False)
+            sessions.close(session)
         return Response(status_code=204)
 
 
@@ -269,23 +266,30 @@ def _add_tables(app: FastAPI, sessions: Sessions) -> None:
         """Begins a game against a player; the server deals."""
         with _statuses():
             key, session = await sessions.open(body.player, body.person)
-        await _in_turn(sessions, session, sessions.begin_table(session, body.rules))
+        await _in_turn(sessions, session, lambda: sessions.begin_table(session, body.rules))
         return _table(key, session, 201)
 
     @app.post("/tables/{table}", response_model=TableState)
     async def play(table: Key, body: TableAction) -> Response:
         """Plays an action; the answer holds what followed, and the next question."""
         with _statuses():
-            session = sessions.get(table, True)
-        assert session.table is not None
-        await _in_turn(sessions, session, session.table.play(body.action))
+            session, state = sessions.table(table)
+        await _in_turn(sessions, session, lambda: state.play(body.action))
+        return _table(table, session)
+
+    @app.get("/tables/{table}", response_model=TableState)
+    async def look(table: Key) -> Response:
+        """The question again, with what has happened since the last answer: after a request that took too long, for instance."""
+        with _statuses():
+            session, state = sessions.table(table)
+        await _in_turn(sessions, session, state.go_on)
         return _table(table, session)
 
     @app.delete("/tables/{table}", status_code=204)
     async def close_table(table: Key) -> Response:
         """Leaves a table."""
         with _statuses():
-            sessions.close(table, True)
+            sessions.close(table)
         return Response(status_code=204)
 
 

@@ -20,6 +20,8 @@ from ginenv.tables.players import parse_player
 
 # Shorter ones could be guessed.
 _SHORTEST_TOKEN = 16
+# Seconds that a connection without requests stays open: a person thinks longer than a page loads.
+_KEEP_ALIVE = 75
 
 
 @dataclass
@@ -73,7 +75,12 @@ def run(arguments: Sequence[str], program: str = "gin serve") -> None:
     print(f"Serving at http://{host}:{listening.getsockname()[1]} with {shown}\nCtrl-C ends it.", flush=True)
     # No access log: it would name people.
     config = uvicorn.Config(
-        app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=2
+        app,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=2,
+        timeout_keep_alive=_KEEP_ALIVE,
     )
     try:
         uvicorn.Server(config).run(sockets=[listening])

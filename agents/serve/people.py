@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -18,6 +17,8 @@ from ginenv.tables.players import Player
 
 # Of a memory that is imported; one that was exported has some kilobytes.
 MAX_MEMORY = 1 << 20
+# Memories that are kept in this process.
+_MAX_OPEN = 1000
 
 
 def as_level(player: Player) -> LevelPlayer:
@@ -54,7 +55,12 @@ class People:
         level = as_level(player)
         key = (casefolded(check_name(person, "a person's")), level.level.digest)
         if key not in self._open:
-            self._open[key] = level.with_profile(Profile(self._directory(person), level.level, check_name(person, "a")))
+            if len(self._open) >= _MAX_OPEN:
+                # What it has learned is on disk; a session that still uses it goes on with what it has.
+                del self._open[next(iter(self._open))]
+            self._open[key] = level.with_profile(
+                Profile(self._directory(person), level.level, check_name(person, "a person's"))
+            )
         return self._open[key]
 
     def close(self, person: str) -> None:
@@ -86,8 +92,3 @@ class People:
         if directory.exists():
             reset_level(directory, level)
         self.close(person)
-
-    def remove(self, person: str) -> None:
-        """Removes everything about a person."""
-        self.close(person)
-        shutil.rmtree(self._directory(person), ignore_errors=True)

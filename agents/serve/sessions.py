@@ -75,9 +75,9 @@ class Session:
     used: float = field(default_factory=time.monotonic)
     busy: bool = False
 
-    def touch(self) -> None:
-        """Says that it is being used."""
-        self.used = time.monotonic()
+    def finish(self, error: object = None) -> None:
+        """Ends a request; what went wrong has been reported to whoever waited for it."""
+        self.busy, self.used = False, time.monotonic()
 
     def slots(self, slots: np.ndarray) -> np.ndarray:
         """The numbers of its games among all sessions' games."""
@@ -154,22 +154,28 @@ class Sessions:
         oldest = time.monotonic() - self.limits.idle_seconds
         self._sessions = {key: each for key, each in self._sessions.items() if each.busy or each.used >= oldest}
 
-    def get(self, key: str, is_table: bool) -> Session:
-        """A session or table by its id.
+    def session(self, key: str) -> Session:
+        """A session with a host, by its id.
 
         Raises:
             NotFoundError: if there is none, or it was idle for too long.
         """
         session = self._sessions.get(key)
-        if session is None or (session.table is not None) != is_table:
-            kind = "table" if is_table else "session"
-            raise NotFoundError(f"there is no such {kind}; one that is not used for a while ends")
+        if session is None or session.hands is None:
+            raise NotFoundError("there is no such session; one that is not used for a while ends")
         return session
 
-    def close(self, key: str, is_table: bool) -> None:
+    def table(self, key: str) -> tuple[Session, Table]:
+        """A session at a table and the table, by its id; raises like ``session``."""
+        session = self._sessions.get(key)
+        if session is None or session.table is None:
+            raise NotFoundError("there is no such table; one that is not used for a while ends")
+        return session, session.table
+
+    def close(self, key: str) -> None:
         """Ends a session or table."""
-        self.get(key, is_table)
-        del self._sessions[key]
+        if self._sessions.pop(key, None) is None:
+            raise NotFoundError("there is nothing of this id to be ended")
 
     def begin_hands(self, session: Session, rules: Rules, seed: int) -> None:
         """Makes a session one with a host, which deals."""
