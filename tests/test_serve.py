@@ -155,11 +155,11 @@ def test_a_memory_is_learned_exported_imported_and_reset(server):
     assert finish_hands(server, 3, player="level-2", person="Ann")
     status, memory = server.call("GET", address.format("ann"))
     assert status == 200
-    [known] = memory["export"]["opponents"].values()
-    assert known["hands"] >= 1
+    [record] = memory["export"]["opponents"].values()
+    assert record["hands"] >= 1
     assert server.call("PUT", address.format("Bob"), memory["export"])[0] == 204
     [copied] = server.call("GET", address.format("Bob"))[1]["export"]["opponents"].values()
-    assert copied == known
+    assert copied == record
     for damaged in ({}, memory["export"] | {"checksum": "0"}, memory["export"] | {"level": "level-1"}):
         assert server.call("PUT", address.format("Bob"), damaged)[0] == 422
     assert server.call("DELETE", address.format("Ann"))[0] == 204
@@ -176,8 +176,8 @@ def test_a_killed_server_has_lost_no_memory(tmp_path):
         # Killed right after the answer.
         with serving(tmp_path) as served:
             _, memory = served.call("GET", "/people/Ann/memories/level-2")
-            [known] = memory["export"]["opponents"].values()
-            assert known["hands"] == sum(counts)
+            [record] = memory["export"]["opponents"].values()
+            assert record["hands"] == sum(counts)
     assert all(counts)
 
 
@@ -212,7 +212,7 @@ def test_a_client_in_another_language_plays_whole_hands(server, words):
     assert len(lines) >= 6 and all(line.startswith("hand ") for line in lines)
 
 
-def test_a_client_without_the_token_is_told_so(server):
+def test_a_client_without_the_token_is_refused(server):
     if shutil.which("node") is None:
         pytest.skip("node is not installed")
     words = ["node", "examples/clients/client.mjs", server.url, "1"]

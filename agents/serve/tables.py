@@ -7,9 +7,11 @@ from collections.abc import Awaitable, Callable
 
 import numpy as np
 
-from agents.programs.protocol import EventEncoder, events_message, question
+from agents.programs.protocol import EventEncoder, events_message, legal_texts, may_play, question
 from agents.programs.views import read_views
+from ginenv.engine.actions import parse_action
 from ginenv.engine.rules import Rules
+from ginenv.errors import GinError, quoted
 from ginenv.hands.hand import Match
 
 PERSON, OPPONENT = 0, 1
@@ -51,11 +53,22 @@ class Table:
                 await self._push(await self._decide(match.hand.view(OPPONENT)))
 
     async def play(self, action: str) -> None:
-        """Plays the person's action in words, and what follows; raises ``GinError`` if it is not legal."""
-        await self._push(action)
+        """Plays the person's action in words, and what follows.
+
+        Raises:
+            GinError: if it is not legal, or the game is over.
+        """
+        if self.match.is_over:
+            raise GinError("the game is over; a new table begins another one")
+        await self.go_on()
+        [seen] = read_views(self.match.hand.view(PERSON))
+        number = parse_action(action)
+        if not may_play(seen, number):
+            raise GinError(f"{quoted(action)} is not legal; legal are: {', '.join(legal_texts(seen))}")
+        await self._push(number)
         await self.go_on()
 
-    async def _push(self, action: int | str) -> None:
+    async def _push(self, action: int) -> None:
         match = self.match
         match.push(action)
         if match.hand.is_over:
