@@ -10,6 +10,7 @@ of the state. Hands without a score change nothing and are left out.
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -28,6 +29,7 @@ DATA = Path(__file__).parent / "data" / "hand_points.json"
 MAX_BOXES = 10
 # Rules that decide how many points per hand brings.
 _SCORING = "deals_eleven knock_limit oklahoma spade_doubles undercut_on_tie gin_bonus undercut_bonus gin".split()
+_SOLVING = threading.Lock()
 
 
 class EquityBank(NamedTuple):
@@ -116,14 +118,20 @@ def point_frequencies(rules: Rules) -> tuple[np.ndarray, np.ndarray]:
     return points, weights / weights.sum()
 
 
-@lru_cache(maxsize=16)
 def equity_table(rules: Rules) -> np.ndarray:
-    """The chances to win under some rules, solved on first use (a second or less) and cached.
+    """The chances to win under some rules, solved on first use (a second or two) and cached.
 
     Returns:
         ``float32[T, T, H, H]`` by my score, the opponent's score, hands I won, hands the opponent won, before the next hand; T is the
         target, and H is 1 where hands won do not matter.
     """
+    # A thread that needs a table which another one solves waits for it.
+    with _SOLVING:
+        return _solved_table(rules)
+
+
+@lru_cache(maxsize=16)
+def _solved_table(rules: Rules) -> np.ndarray:
     target = max(1, rules.target)
     boxes_count = rules.winner == "total" and (rules.box_bonus > 0 or rules.shutout != "none")
     tops = MAX_BOXES if boxes_count else 1

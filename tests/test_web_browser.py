@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import subprocess
+import threading
 from pathlib import Path
 
 import pytest
@@ -312,3 +313,34 @@ def test_axe_finds_nothing(table, sit, axe, scheme, monkeypatch):
     for path in "/ /rules /options /players /statistics /learned /records /mistakes /analysis /watch /results".split():
         page.goto(there.address + path)
         look(path)
+
+
+def test_an_answer_that_takes_time_says_so_and_refuses_a_click_that_comes_meanwhile(table, sit):
+    there = table(prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0))
+    person = sit(there)
+    person.begin()
+    page, go_on = person.page, threading.Event()
+    sign = page.locator("#busy")
+    there.browser.live.opponent = Slow(there.browser.live.opponent, go_on)
+    page.click("#do-pass")
+    sign.wait_for(state="visible")
+    before = sign.inner_text()
+    page.locator("#hand .card").first.click()
+    assert before and sign.inner_text() not in ("", before)
+    go_on.set()
+    sign.wait_for(state="hidden")
+    assert there.browser.live.hand.history
+
+
+class Slow:
+    """A player that thinks until it is told to go on."""
+
+    def __init__(self, player, go_on):
+        self.player, self.go_on, self.name = player, go_on, player.name
+
+    def act(self, views, slots=None):
+        self.go_on.wait(30)
+        return self.player.act(views, slots)
+
+    def observe_hands(self, views, slots=None):
+        self.player.observe_hands(views, slots)

@@ -82,12 +82,11 @@ def list_kernels() -> None:
         print(f"  {took:6.2f} s  {name}, {clock.count[name]} times, alone")
 
 
-def _run(*command: str | Path, **variables: str) -> dict[str, float]:
-    """Seconds of a program by the clock and of the processor."""
+def _run(*command: str | Path, cwd: Path | None = None, **variables: str) -> dict[str, float]:
+    """Seconds of a program by the clock and of the processor. In the current directory, Python would find a checkout's modules."""
     began, used = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
-    # What another environment installed must not be found, and no checkout.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | variables
-    subprocess.run([str(word) for word in command], env=environment, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([str(word) for word in command], env=environment, cwd=cwd, check=True, stdout=subprocess.DEVNULL)
     now = resource.getrusage(resource.RUSAGE_CHILDREN)
     return {
         "wall": round(time.perf_counter() - began, 2),
@@ -102,7 +101,7 @@ def _install(wheel: Path, place: Path) -> tuple[str, dict[str, float]]:
     return str(python), _run(python, "-m", "pip", "--disable-pip-version-check", "-q", "install", wheel.resolve())
 
 
-def _clicks(level: str, python: str, place: Path) -> dict[str, dict[str, float]]:
+def _clicks(level: str, python: str, place: Path, cwd: Path | None) -> dict[str, dict[str, float]]:
     """A person who opens the table, chooses a level and plays at once."""
     found = {}
 
@@ -111,7 +110,7 @@ def _clicks(level: str, python: str, place: Path) -> dict[str, dict[str, float]]
         found[what] = {"wall": round(wall / 1000, 2), "processor": round(processor / 1000, 2)}
         return shown
 
-    with Server(str(place / "home"), python, GINENV_CACHE_DIR=str(place / "cache")) as server:
+    with Server(str(place / "home"), python, cwd, GINENV_CACHE_DIR=str(place / "cache")) as server:
         server.ask("/players", {"do": "create", "name": "Ann"})
         ask("choose", "/options", {"opponent": level})
         ask("begin", "/new", {"sure": "1"})
@@ -124,18 +123,18 @@ def measure(wheel: Path | None) -> dict[str, Any]:
     """The figures, for a wheel or for the sources."""
     figures: dict[str, Any] = {"wheel": wheel.name if wheel else None, "load": round(os.getloadavg()[0], 1)}
     with tempfile.TemporaryDirectory() as folder:
-        place, python = Path(folder), sys.executable
+        place, python, cwd = Path(folder), sys.executable, Path(folder) if wheel else None
         if wheel is not None:
             python, figures["install"] = _install(wheel, place / "venv")
         for which in ("first hand", "second hand"):
-            figures[which] = _run(python, "-c", _HAND, GINENV_CACHE_DIR=str(place / "cache"))
+            figures[which] = _run(python, "-c", _HAND, cwd=cwd, GINENV_CACHE_DIR=str(place / "cache"))
             print(which, figures[which], flush=True)
         if wheel is not None:
             (library,) = (place / "venv" / "lib").glob("python3*/site-packages")
             (library / "libraries.pth").write_text(sysconfig.get_path("purelib") + "\n")
         for level in LEVELS:
             (place / level).mkdir()
-            figures[level] = _clicks(level, python, place / level)
+            figures[level] = _clicks(level, python, place / level, cwd)
             print(level, figures[level], flush=True)
     return figures
 

@@ -58,6 +58,7 @@ class Server:
     Args:
         home: directory of its store.
         python: the interpreter that runs it.
+        cwd: the directory in which it runs; this one when left out.
         variables: of its environment, beside this process's.
 
     Attributes:
@@ -65,11 +66,11 @@ class Server:
         processor: processor time over the same period.
     """
 
-    def __init__(self, home: str, python: str = sys.executable, **variables: str) -> None:
+    def __init__(self, home: str, python: str = sys.executable, cwd: Path | None = None, **variables: str) -> None:
         command = [python, "-c", _PROGRAM, "web", "--no-browser", "--port", "0", "--home", home]
         began = time.perf_counter()
         environment = os.environ | variables
-        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment, cwd=cwd)
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         self.listen, self.processor = time.perf_counter() - began, self.used()
