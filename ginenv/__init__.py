@@ -13,7 +13,6 @@ from gymnasium.envs.registration import register, registry
 if TYPE_CHECKING:
     from ginenv.engine.actions import KNOCK, NUM_ACTIONS, PASS, STOCK, UPCARD, action_name, actions_of, parse_action
     from ginenv.engine.cards import card_name, cards_of, format_cards, mask_of, parse_cards
-    from ginenv.engine.melds import deadwood
     from ginenv.engine.outcome import Outcome
     from ginenv.engine.rules import PRESETS, Rules, get_rules
     from ginenv.engine.state import End
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from ginenv.envs.vector import GameVectorEnv, HandVectorEnv
     from ginenv.envs.wrappers import MaskedObservation
     from ginenv.errors import GinError, IllegalActionError
-    from ginenv.hands.hand import Hand, Match
+    from ginenv.hands.hand import Hand, Match, deadwood
     from ginenv.hands.records import Record, format_record, parse_record, read_record
     from ginenv.hands.text import format_position, format_view, parse_position, parse_view
     from ginenv.tables.players import (
@@ -50,7 +49,6 @@ __version__ = "0.2.0"
 _MODULES = {
     "engine.actions": ("KNOCK", "NUM_ACTIONS", "PASS", "STOCK", "UPCARD", "action_name", "actions_of", "parse_action"),
     "engine.cards": ("card_name", "cards_of", "format_cards", "mask_of", "parse_cards"),
-    "engine.melds": ("deadwood",),
     "engine.outcome": ("Outcome",),
     "engine.rules": ("PRESETS", "Rules", "get_rules"),
     "engine.state": ("End",),
@@ -59,7 +57,7 @@ _MODULES = {
     "envs.vector": ("GameVectorEnv", "HandVectorEnv"),
     "envs.wrappers": ("MaskedObservation",),
     "errors": ("GinError", "IllegalActionError"),
-    "hands.hand": ("Hand", "Match"),
+    "hands.hand": ("Hand", "Match", "deadwood"),
     "hands.records": ("Record", "format_record", "parse_record", "read_record"),
     "hands.text": ("format_position", "format_view", "parse_position", "parse_view"),
     "tables.players": (

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from ginenv.engine.actions import NUM_ACTIONS, PHASE_DISCARD, PHASE_LAYOFF, PHASE_SPREAD, action_name, parse_action
+from ginenv.engine.actions import (
+    NUM_ACTIONS,
+    PHASE_DISCARD,
+    PHASE_LAYOFF,
+    PHASE_SPREAD,
+    action_name,
+    actions_of,
+    parse_action,
+)
 from ginenv.engine.cards import (
     ALL_CARDS,
     card_name,
@@ -16,7 +25,8 @@ from ginenv.engine.cards import (
     parse_card,
     parse_cards,
 )
-from ginenv.errors import CardError, IllegalActionError
+from ginenv.errors import CardError, GinError, IllegalActionError
+from ginenv.hands.hand import deadwood
 from tests.support.refusals import refuses
 
 
@@ -53,6 +63,43 @@ def test_lists_and_masks():
     assert format_cards([19], symbols=True) == "7♣"
     with refuses(CardError, "7C8"):
         parse_cards("7C8")
+
+
+def test_deadwood_takes_numbers_or_a_mask():
+    cards = parse_cards("7C 8C 9C KH KD 2S")
+    assert deadwood(cards) == deadwood(iter(cards)) == deadwood(np.array(cards)) == deadwood(mask_of(cards)) == 22
+    assert deadwood(np.int64(mask_of(cards))) == 22 and deadwood([]) == 0
+    for wrong, fact in (([7, 7], "8S"), (range(12), 12), (-1, -1), (None, None), ("7C", "7"), ([7.5], 7.5), ([99], 99)):
+        with refuses(CardError, fact):
+            deadwood(wrong)
+
+
+@pytest.mark.parametrize(
+    ("function", "wrong"),
+    [
+        (cards_of, -1),
+        (cards_of, 1 << 52),
+        (cards_of, "7C"),
+        (mask_of, [52]),
+        (mask_of, ["7C"]),
+        (mask_of, 7),
+        (format_cards, ["7C"]),
+        (format_cards, -1),
+        (card_name, "7C"),
+        (parse_cards, 7),
+        (parse_card, None),
+        (action_name, "pass"),
+        (action_name, 1.5),
+        (parse_action, 104),
+        (actions_of, [1]),
+        (actions_of, 3),
+    ],
+)
+def test_what_is_of_another_kind_is_refused_in_one_sentence(function, wrong):
+    fact = repr(wrong[0]) if function in (mask_of, format_cards) and isinstance(wrong, list) else repr(wrong)
+    with pytest.raises(GinError) as said:
+        function(wrong)
+    assert fact in str(said.value)
 
 
 def test_decks():

@@ -11,12 +11,14 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
+from numbers import Integral
 
 import numpy as np
 
 from ginenv.engine.cards import NUM_CARDS, card_name, parse_card
-from ginenv.errors import CardError, IllegalActionError, quoted
+from ginenv.errors import CardError, GinError, IllegalActionError, must_be, quoted
 
 NUM_ACTIONS = 107
 KNOCK = 52
@@ -36,14 +38,17 @@ def action_name(action: int, phase: int = PHASE_DISCARD) -> str:
     """An action in words: ``discard 7C``, ``knock 7C``, ``draw stock``, ``take``, ``pass``.
 
     In the lay-off phase, ``lay off 7C`` and ``done``; in the spread phase, ``spread 3`` (arrangements count from 0).
+
+    Raises:
+        IllegalActionError: if the number is not that of an action.
     """
+    if not isinstance(action, Integral) or not 0 <= action < NUM_ACTIONS:
+        raise IllegalActionError(f"expected the number of an action, from 0 to {NUM_ACTIONS - 1}, got {quoted(action)}")
     action = int(action)
     if action == PASS and phase == PHASE_LAYOFF:
         return "done"
     if action in _FIXED:
         return _FIXED[action]
-    if not 0 <= action < NUM_ACTIONS:
-        raise IllegalActionError(f"expected the number of an action, from 0 to {NUM_ACTIONS - 1}, got {action}")
     if action >= KNOCK:
         return f"knock {card_name(action - KNOCK)}"
     if phase == PHASE_SPREAD:
@@ -59,7 +64,7 @@ def parse_action(text: str) -> int:
     Raises:
         IllegalActionError: if the text is not an action.
     """
-    words = " ".join(text.lower().split())
+    words = " ".join(text.lower().split()) if isinstance(text, str) else ""
     if words in _PARSED:
         return _PARSED[words]
     if words in ("pass", "done"):
@@ -85,8 +90,15 @@ def actions_of(legal: Sequence[int] | np.ndarray) -> list[int]:
 
     Args:
         legal: cards for ids 0-51, cards for ids 52-103, and bits for 104-106.
+
+    Raises:
+        GinError: if these are not three numbers.
     """
-    bits = int(legal[0]) | int(legal[1]) << KNOCK | int(legal[2]) << STOCK
+    try:
+        cards, knocks, others = map(operator.index, legal)
+    except (TypeError, ValueError):
+        raise GinError(must_be("legal", "three masks, such as those of a view", legal)) from None
+    bits = cards | knocks << KNOCK | others << STOCK
     return [action for action in range(NUM_ACTIONS) if bits >> action & 1]
 
 

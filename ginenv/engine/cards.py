@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Sequence
+from numbers import Integral
+from typing import Any
 
 from ginenv.errors import CardError, quoted
 
@@ -25,11 +27,27 @@ def card_value(card: int) -> int:
     return min(10, card % 13 + 1)
 
 
+def _number(card: int) -> int:
+    """The number of a card; ``CardError`` if it is none."""
+    if not isinstance(card, Integral) or not 0 <= card < NUM_CARDS:
+        raise CardError(f"expected the number of a card, from 0 to {NUM_CARDS - 1}, got {quoted(card)}")
+    return int(card)
+
+
 def card_name(card: int, symbols: bool = False) -> str:
-    """Two characters for a card: ``7C`` (or ``7♣`` with ``symbols``); ten is ``T``."""
-    if not 0 <= card < NUM_CARDS:
-        raise CardError(f"expected the number of a card, from 0 to {NUM_CARDS - 1}, got {card}")
+    """Two characters for a card: ``7C`` (or ``7♣`` with ``symbols``); ten is ``T``.
+
+    Raises:
+        CardError: if the number is not that of a card.
+    """
+    card = _number(card)
     return RANKS[card % 13] + (SUIT_SYMBOLS if symbols else SUITS)[card // 13]
+
+
+def _text(text: str) -> str:
+    if not isinstance(text, str):
+        raise CardError(f"expected cards as text, such as '7C', got {quoted(text)}")
+    return text
 
 
 def parse_card(text: str) -> int:
@@ -38,7 +56,7 @@ def parse_card(text: str) -> int:
     Raises:
         CardError: if the text is not the name of a card.
     """
-    name = text.strip().upper()
+    name = _text(text).strip().upper()
     rank_text, suit_text = name[:-1], name[-1:]
     if rank_text == "10":
         rank_text = "T"
@@ -49,8 +67,14 @@ def parse_card(text: str) -> int:
 
 
 def cards_of(mask: int) -> list[int]:
-    """The cards of a mask in ascending order."""
+    """The cards of a mask in ascending order.
+
+    Raises:
+        CardError: if the number is not a mask of cards, from 0 to 2^52 - 1.
+    """
     cards = []
+    if not isinstance(mask, Integral) or not 0 <= mask <= ALL_CARDS:
+        raise CardError(f"expected a mask of cards, from 0 to 2^{NUM_CARDS} - 1, got {quoted(mask)}")
     mask = int(mask)
     while mask:
         low = mask & -mask
@@ -60,18 +84,31 @@ def cards_of(mask: int) -> list[int]:
 
 
 def mask_of(cards: Iterable[int]) -> int:
-    """The mask of some cards."""
+    """The mask of some cards.
+
+    Raises:
+        CardError: if a number is not that of a card.
+    """
     mask = 0
-    for card in cards:
-        mask |= 1 << int(card)
+    for card in _iterable(cards):
+        mask |= 1 << _number(card)
     return mask
 
 
+def _iterable(cards: Any) -> Iterable[int]:
+    if not isinstance(cards, Iterable) or isinstance(cards, str):
+        raise CardError(f"expected the numbers of cards (parse_cards reads them from text), got {quoted(cards)}")
+    return cards
+
+
 def format_cards(cards: Iterable[int] | int, symbols: bool = False, separator: str = " ") -> str:
-    """Names of cards (an iterable of numbers, or a mask), separated by blanks."""
-    if isinstance(cards, int):
-        cards = cards_of(cards)
-    return separator.join(card_name(int(card), symbols) for card in cards)
+    """Names of cards (an iterable of numbers, or a mask), separated by blanks.
+
+    Raises:
+        CardError: if a number is not that of a card.
+    """
+    chosen = cards_of(int(cards)) if isinstance(cards, Integral) else _iterable(cards)
+    return separator.join(card_name(card, symbols) for card in chosen)
 
 
 def parse_cards(text: str) -> list[int]:
@@ -81,7 +118,7 @@ def parse_cards(text: str) -> list[int]:
         CardError: if a part of the text is not the name of a card.
     """
     cards = []
-    for word in text.replace(",", " ").split():
+    for word in _text(text).replace(",", " ").split():
         word = word.replace("10", "T")
         if len(word) % 2:
             raise CardError(f"expected cards of two characters each, such as '7C8CTD', got {quoted(word)}")

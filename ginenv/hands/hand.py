@@ -14,11 +14,12 @@ the kernels or the vector environments.
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
+from ginenv.engine import melds
 from ginenv.engine.actions import (
     PASS,
     PHASE_NAMES,
@@ -28,14 +29,14 @@ from ginenv.engine.actions import (
     illegal_action,
     parse_action,
 )
-from ginenv.engine.cards import check_deck
+from ginenv.engine.cards import cards_of, check_deck, format_cards, mask_of
 from ginenv.engine.engine import NOBODY, STATE, apply, deal, is_legal, legal
 from ginenv.engine.game import next_hand, next_starter, score_hand, set_keys, start_game
 from ginenv.engine.jit import kernel
 from ginenv.engine.outcome import Outcome, outcome_of
 from ginenv.engine.rules import Rules, get_rules
 from ginenv.engine.state import as_batch
-from ginenv.errors import GinError, IllegalActionError, check_choice, check_integer, must_be
+from ginenv.errors import CardError, GinError, IllegalActionError, check_choice, check_integer, must_be
 from ginenv.pictures.render import to_svg
 from ginenv.pictures.sheet import ScoreSheet, pair_of, score_sheet
 from ginenv.view.view import make_views
@@ -45,6 +46,23 @@ _GAME_FIELDS = (
     *("key", "luck", "score", "total", "hand_no", "boxes", "column_score", "column_boxes"),
     *("drawn_hands", "game_over", "game_winner"),
 )
+
+
+# In a hand, after a draw.
+_MOST_CARDS = 11
+
+
+def deadwood(cards: Iterable[int] | int) -> int:
+    """Least deadwood of a hand of at most eleven cards (numbers, or a mask).
+
+    Raises:
+        CardError: if these are not different cards, at most eleven.
+    """
+    given = list(cards) if isinstance(cards, Iterable) else cards_of(cards)
+    hand = mask_of(given)
+    if hand.bit_count() != len(given) or len(given) > _MOST_CARDS:
+        raise CardError(f"expected at most {_MOST_CARDS} different cards, got {len(given)}: {format_cards(given)}")
+    return int(melds.deadwood(hand))
 
 
 # From Python, a call with an array costs a tenth of one with a record, so each frequent operation is one such call.
