@@ -239,14 +239,26 @@ def test_a_misspelt_argument_is_named_with_the_environment(made: str) -> None:
 
 def test_an_illegal_action_loses() -> None:
     env = HandEnv("simple", rules="eaai")
-    for action in (None, -1, 107):
-        _, info = env.reset(seed=1)
-        wrong = int(np.argmin(info["action_mask"])) if action is None else action
-        _, reward, over, _, info = env.step(wrong)
-        assert over and reward == -100 and info["illegal_action"] and "outcome" not in info
-        assert info["action_mask"].all()
-        with pytest.raises(ResetNeeded):
-            env.step(0)
+    _, info = env.reset(seed=1)
+    _, reward, over, _, info = env.step(int(np.argmin(info["action_mask"])))
+    assert over and reward == -100 and info["illegal_action"] and "outcome" not in info
+    assert info["action_mask"].all()
+    with pytest.raises(ResetNeeded):
+        env.step(0)
+
+
+@pytest.mark.parametrize("wrong", [-1, 107, 2**70, 1.0, "take", None])
+def test_what_is_no_action_is_an_error_that_loses_nothing(wrong: Any) -> None:
+    env, envs = HandEnv("simple", rules="eaai"), ginenv.HandVectorEnv(3, "simple", rules="eaai")
+    _, info = env.reset(seed=1)
+    _, infos = envs.reset(seed=1)
+    with refuses(IllegalActionError, 0, 106, repr(wrong).strip("'")):
+        env.step(wrong)
+    actions = infos["action_mask"].argmax(axis=1)
+    with pytest.raises(IllegalActionError):
+        envs.step([*actions[:2], wrong])
+    assert not env.step(int(info["action_mask"].argmax()))[4]["illegal_action"]
+    assert not envs.step(actions)[4]["illegal_action"].any()
 
 
 def test_an_illegal_action_may_be_an_error_that_loses_nothing() -> None:

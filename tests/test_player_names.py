@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from agents import cli
 from agents.arena import play_match
 from agents.arena.configs import TournamentConfig
 from agents.arena.tournament import Tournament
@@ -228,6 +229,59 @@ def test_a_tournament_notices_that_the_file_of_a_class_changed(own_bot):
 )
 def test_a_class_that_is_no_player_is_named(spec, fact, own_bot):
     with refuses(GinError, fact):
+        make_player(spec)
+
+
+FAILING = """
+import numpy as np
+from ginenv import BasePlayer, parse_cards
+
+
+class Bot(BasePlayer):
+    def __init__(self, seed=0):
+        super().__init__(seed)
+        {made}
+
+    def act(self, views, slots=None):
+        {asked}
+
+    def observe_hands(self, views, slots=None):
+        {shown}
+"""
+SOUND = {"made": "pass", "asked": "return np.array([view['legal'][0] for view in views])", "shown": "pass"}
+
+
+@pytest.mark.parametrize(
+    ("where", "code", "line", "what"),
+    [
+        ("made", "self.table = {}['x']", 9, "KeyError"),
+        ("made", "return (", 9, "SyntaxError"),
+        ("asked", "parse_cards('1Z')", 12, "CardError"),
+        ("asked", "np.ones(3) + np.ones(2)", 12, "ValueError"),
+    ],
+)
+def test_failure_in_own_code_names_file_and_line(where, code, line, what, own_bot, monkeypatch, capsys):
+    Path("own_bot.py").write_text(FAILING.format(**SOUND | {where: code}), encoding="utf-8")
+    with refuses(GinError, "own_bot.py", f"line {line}", what):
+        play_match(own_bot, "easy", pairs=1, unit="hands")
+    sys.modules.pop("own_bot", None)
+    words = ["evaluate", own_bot, "easy", "--hands", "2", "--out", "match.json"]
+    with pytest.raises(SystemExit) as said:
+        cli.run("gin", words[0], words[1:])
+    assert f"line {line}" in str(said.value) and "Traceback" not in str(said.value)
+    sys.modules.pop("own_bot", None)
+    monkeypatch.setenv("GINENV_TRACEBACK", "1")
+    with pytest.raises(GinError) as raised:
+        cli.run("gin", words[0], words[1:])
+    assert type(raised.value.__cause__).__name__ == what
+
+
+@pytest.mark.parametrize(
+    ("spec", "hint"), [("own_bot.py", "py:own_bot:CLASS"), ("own_bot", "py:own_bot:CLASS"), ("./bot", "cmd:./bot")]
+)
+def test_a_file_in_place_of_a_name_is_told_how_it_becomes_a_player(spec, hint, own_bot):
+    Path("bot").touch()
+    with refuses(UnknownNameError, hint):
         make_player(spec)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from agents.deal_streams import Domain, deal_keys, luck_words
 from ginenv.engine.rules import Rules
 from ginenv.tables.kernels import TABLE
-from ginenv.tables.players import KnownPolicy, Player, ask_player
+from ginenv.tables.players import KnownPolicy, Player, ask_player, show_hands
 from ginenv.tables.tables import Tables
 
 # Games in play at first; their number doubles after a tick that took less than this long.
@@ -127,7 +127,7 @@ class Lockstep(Tables):
         finals = [self.final_views(side, ended) for side in range(2)]
         for side, (views, ids) in enumerate(finals):
             began = time.perf_counter()
-            self.players[side].observe_hands(views, ids)
+            show_hands(self.players[side], views, ids)
             self.seconds[side] += time.perf_counter() - began
         for observer in self.observers:
             observer.after_hands(self, [views for views, _ in finals], ended)

@@ -18,7 +18,7 @@ from ginenv.engine.engine import NO_CARD
 from ginenv.engine.melds import deadwood
 from ginenv.errors import GinError
 from ginenv.hands.hand import Hand
-from ginenv.tables.players import Player
+from ginenv.tables.players import Player, ask_player, show_hands
 from ginenv.view.wording import last_draw
 
 _SLOTS = np.zeros(1, np.int64)
@@ -93,7 +93,7 @@ class CurrentGame:
 
     def opponent_plays(self) -> None:
         """Plays the opponent's next action; raises ``GinError`` if the opponent fails or its action is not legal."""
-        action = int(self.opponent.act(self.hand.view(OPPONENT), _SLOTS)[0])
+        action = int(ask_player(self.opponent, self.hand.view(OPPONENT), _SLOTS)[0])
         try:
             self.play(action)
         except GinError as error:
@@ -168,7 +168,7 @@ class CurrentGame:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
-                self.opponent.observe_hands(self.match.played[-1].view(OPPONENT), _SLOTS)
+                show_hands(self.opponent, self.match.played[-1].view(OPPONENT), _SLOTS)
             except GinError as error:
                 self.file.notices.append(str(error))
         self.file.notices += [str(warning.message) for warning in caught]

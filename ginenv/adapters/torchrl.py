@@ -22,16 +22,31 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ginenv.engine.actions import NUM_ACTIONS
 
 try:
     import torch
+    from tensordict import TensorDictBase
     from torchrl.data import Binary, Composite
     from torchrl.envs import ActionMask, DTypeCastTransform, TransformedEnv, default_info_dict_reader
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
         f"{error.name} is not installed; pip install 'ginenv[torchrl]' installs it", name=error.name
     ) from None
+
+
+class _MaskReader(default_info_dict_reader):
+    """Reads the masks from infos; those of a reset of some tables leave out the others, whose masks stay what they were."""
+
+    def __call__(self, info_dict: dict[str, Any], tensordict: TensorDictBase) -> TensorDictBase:
+        masks = np.array(info_dict["action_mask"])
+        told = np.asarray(info_dict.get("_action_mask", True))
+        if not told.all():
+            masks[~told] = self.masks[~told]
+        self.masks = masks
+        return tensordict.set("action_mask", masks)
 
 
 def with_masks(env: Any) -> TransformedEnv:
@@ -42,9 +57,7 @@ def with_masks(env: Any) -> TransformedEnv:
     """
     shape = env.batch_size
     mask = Binary(shape=torch.Size((*shape, NUM_ACTIONS)))
-    env.set_info_dict_reader(
-        default_info_dict_reader(keys=["action_mask"], spec=Composite(action_mask=mask, shape=shape))
-    )
+    env.set_info_dict_reader(_MaskReader(keys=["action_mask"], spec=Composite(action_mask=mask, shape=shape)))
     # TorchRL's masked distributions need truth values.
     masked = TransformedEnv(env, DTypeCastTransform(torch.int8, torch.bool, in_keys=["action_mask"]))
     masked.append_transform(ActionMask())

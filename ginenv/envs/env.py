@@ -142,16 +142,20 @@ class TableEnv(gym.Env[np.ndarray, np.int64]):
         """Plays an action and the opponent's reply.
 
         Raises:
-            IllegalActionError: for an illegal action if ``on_illegal`` is ``"raise"``, and always for what is not a 64-bit whole number.
+            IllegalActionError: for an illegal action if ``on_illegal`` is ``"raise"``, and always for what is no action: anything
+                but a whole number from 0 to 106. Nothing is lost.
             ResetNeeded: before the first reset and after the end of an episode.
         """
         batch = self._batch
         if not self._ready:
             raise ResetNeeded("step is called before reset, or after the end of the episode; call reset first")
         try:
-            batch.take(operator.index(action))
-        except (TypeError, OverflowError):
-            raise IllegalActionError(must_be("action", f"a whole number from 0 to {NUM_ACTIONS - 1}", action)) from None
+            number = operator.index(action)
+        except TypeError:
+            number = -1
+        if not 0 <= number < NUM_ACTIONS:
+            raise IllegalActionError(must_be("action", f"a whole number from 0 to {NUM_ACTIONS - 1}", action))
+        batch.take(number)
         rows, masks = _buffers()
         batch.step(rows, masks)
         over = bool(batch.over[0])

@@ -233,7 +233,7 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
         Raises:
             IllegalActionError: for an illegal action if ``on_illegal`` is ``"raise"``, and always if ``actions`` is not one whole
-                number for each table.
+                number from 0 to 106 for each table.
             ResetNeeded: before the first reset, and with ``autoreset_mode="disabled"`` if an episode is over.
         """
         batch = self._batch

@@ -12,7 +12,7 @@ from typing import Any, TypedDict
 import numpy as np
 from gymnasium.error import ResetNeeded
 
-from ginenv.engine.actions import illegal_action
+from ginenv.engine.actions import NUM_ACTIONS, illegal_action
 from ginenv.engine.cards import check_deck
 from ginenv.engine.engine import deal
 from ginenv.engine.game import set_keys
@@ -44,7 +44,7 @@ from ginenv.tables.episode_kernels import (
     play_on,
 )
 from ginenv.tables.kernels import CALLER, FAULT, GAME, HAND
-from ginenv.tables.players import Player, ask_player, make_player
+from ginenv.tables.players import Player, ask_player, make_player, show_hands
 from ginenv.tables.tables import Tables
 from ginenv.view.view import make_views
 
@@ -276,16 +276,21 @@ class Episodes(Tables):
 
         Raises:
             ResetNeeded: before the first reset.
-            IllegalActionError: if they are not one whole number for each table.
+            IllegalActionError: if they are not one whole number from 0 to 106 for each table.
         """
         self.check_begun()
-        expected = f"actions must be {self.num_tables} whole numbers, one for each environment"
+        expected = (
+            f"actions must be {self.num_tables} whole numbers from 0 to {NUM_ACTIONS - 1}, one for each environment"
+        )
         try:
             actions = np.asarray(actions)
         except ValueError:
             raise IllegalActionError(f"{expected}, not lists of different lengths") from None
         if actions.shape != (self.num_tables,) or actions.dtype.kind not in "iu":
             raise IllegalActionError(f"{expected}, not {actions.dtype} {actions.shape}")
+        if actions.min() < 0 or actions.max() >= NUM_ACTIONS:
+            table = int(np.argmax((actions < 0) | (actions >= NUM_ACTIONS)))
+            raise IllegalActionError(f"{expected}; at table {table} it is {actions[table]}")
         return actions
 
     def check_begun(self) -> None:
@@ -336,7 +341,7 @@ class Episodes(Tables):
             for number, player in enumerate(self.players):
                 views, ids = self.final_views(number, ended)
                 if len(ids):
-                    player.observe_hands(views, ids)
+                    show_hands(player, views, ids)
             waiting += self._play_on(CLOSE, rows, masks, ended)
         self._is_usable = True
 

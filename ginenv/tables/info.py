@@ -261,11 +261,12 @@ class Reporter:
         return LazyInfo({"action_mask": masks, "_action_mask": self._everywhere}, names, make)
 
     def report_some(self, batch: Episodes, masks: np.ndarray, slots: np.ndarray) -> dict[str, Any]:
-        """The ``info`` of some tables (``slots``) alone; nothing for the others but their masks, without which nobody can act."""
-        records = np.zeros(self._count, INFO)
+        """The ``info`` of some tables (``slots``) alone; nothing for the others."""
+        records, marked = np.zeros(self._count, INFO), np.zeros_like(masks)
+        marked[slots] = masks[slots]
         for name in INFO.names or ():
             records[name][slots] = batch.episodes[name][slots]
-        return self._info(records, masks, slots)
+        return self._info(records, marked, slots)
 
     def _final(self, finals: np.ndarray, observations: np.ndarray, ended: np.ndarray) -> dict[str, Any]:
         """The final observations and infos of the episodes that ended."""

@@ -19,6 +19,7 @@ import os.path
 import re
 import shlex
 import sys
+import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache
@@ -82,14 +83,41 @@ def ask_player(player: Player, views: np.ndarray, slots: np.ndarray) -> np.ndarr
     """The actions of a player for some views: ``VIEW[n]`` and ``int64[n]`` to ``int64[n]``; their legality is not checked.
 
     Raises:
-        GinError: if the answer is not one whole number for each view.
+        GinError: if the answer is not one whole number for each view, or the code of ``py:MODULE:CLASS`` fails.
     """
-    actions = np.asarray(player.act(views, slots))
+    try:
+        actions = np.asarray(player.act(views, slots))
+    except Exception as error:
+        raise_failure(player.name, error)
+        raise
     if actions.shape != (len(views),) or actions.dtype.kind not in "iu":
         raise GinError(
             f"player {player.name!r} must return {len(views)} whole numbers, not {actions.dtype} {actions.shape}"
         )
     return actions.astype(np.int64, copy=False)
+
+
+def show_hands(player: Player, views: np.ndarray, slots: np.ndarray) -> None:
+    """Shows a player hands that ended: ``observe_hands``, whose errors are reported as those of ``ask_player``."""
+    try:
+        player.observe_hands(views, slots)
+    except Exception as error:
+        raise_failure(player.name, error)
+        raise
+
+
+def raise_failure(name: str, error: Exception) -> None:
+    """Raises one sentence for an error in the code of a ``py:MODULE:CLASS``, with the line of its file; nothing for another player."""
+    if not name.startswith("py:"):
+        return
+    module = sys.modules.get(name.split(":")[1])
+    frames = traceback.extract_tb(error.__traceback__)
+    # The line of the player's own file, even where what it called is what failed.
+    own = [frame for frame in frames if frame.filename == getattr(module, "__file__", "")] or frames
+    where, what = f"{own[-1].filename}, line {own[-1].lineno}", f"{type(error).__name__}: {error}"
+    if isinstance(error, SyntaxError):
+        where, what = f"{error.filename}, line {error.lineno}", f"{type(error).__name__}: {error.msg}"
+    raise GinError(f"player {name!r} failed at {where}: {what}") from error
 
 
 class BasePlayer:
@@ -247,6 +275,8 @@ def parse_player(text: str) -> PlayerSpec:
         return PlayerSpec(text, _marker_in(name), name, _split_options(text, written))
     if os.path.isfile(name):
         raise UnknownNameError(f"player {not_a_directory(name)}")
+    if os.path.isfile(f"{name}.py"):
+        raise UnknownNameError(f"unknown player {name!r}; py:{name}:CLASS names a class in {name}.py")
     if "/" in name:
         hint = "; double quotes around a path that holds a : end it before its options" if ":" in written else ""
         raise UnknownNameError(f"player {text!r}: there is no such directory{hint}")
@@ -268,9 +298,12 @@ def _marker_in(directory: str) -> str:
 
 
 def not_a_directory(path: str) -> str:
-    """The message for a file where a player's directory is needed; for a level exported to a file, it says how to import it."""
-    command = f"gin levels import {shlex.quote(path)} DIRECTORY"
-    hint = f"; {command} makes a level's directory of it" if path.endswith(".zip") else ""
+    """The message for a file where a player's directory is needed; it says how a program or an exported level becomes a player."""
+    hint = f"; cmd:{path} runs it, if it is a program that speaks the line protocol"
+    if path.endswith(".zip"):
+        hint = f"; gin levels import {shlex.quote(path)} DIRECTORY makes a level's directory of it"
+    elif path.endswith(".py"):
+        hint = f"; py:{Path(path).stem}:CLASS names a class in it, and 'cmd:python {path}' runs it as a program"
     return f"{quoted(path)} is a file, not a directory that holds a player{hint}"
 
 
@@ -350,6 +383,11 @@ def make_player(spec: str | Path | Player, seed: int = 0, **defaults: Any) -> Pl
         player = _checked_player(factory(seed=seed, **given, **options))
     except ImportError as error:
         raise _not_installed(parsed, entry, error) from None
+    except GinError:
+        raise
+    except Exception as error:
+        raise_failure(spec, error)
+        raise
     player.name = spec
     return player
 
