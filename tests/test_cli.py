@@ -1,13 +1,16 @@
 """The command line: one sentence for what goes wrong, and nothing loaded that a command does not need."""
 
+import contextlib
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import ginenv
 from agents.cli import COMMANDS, GROUPS, UNREAD, main, run
 from agents.cli.train import HEADINGS
 from agents.config import NetworkConfig, TrainConfig
@@ -48,6 +51,38 @@ def test_help_names_every_command(monkeypatch, capsys) -> None:
     assert all(f"  {name} " in printed for name in COMMANDS) and GROUPS.keys() <= COMMANDS.keys()
     lines = printed.splitlines()
     assert len(lines) <= 24 and max(map(len, lines)) <= 80
+
+
+def said_by(monkeypatch, capsys, *words: str) -> str:
+    """What a command prints, in this process."""
+    monkeypatch.setattr("sys.argv", ["gin", *words])
+    with contextlib.suppress(SystemExit):
+        main()
+    return capsys.readouterr().out
+
+
+def test_version_and_help_are_found_where_people_look(monkeypatch, capsys) -> None:
+    assert ginenv.__version__ in said_by(monkeypatch, capsys, "--version")
+    assert said_by(monkeypatch, capsys, "help") == said_by(monkeypatch, capsys, "--help")
+    assert said_by(monkeypatch, capsys, "help", "stress") == said_by(monkeypatch, capsys, "stress", "--help")
+
+
+@pytest.mark.parametrize("command", ["evaluate", "tournament", "levels show", "games play", "conform"])
+def test_help_shows_no_empty_defaults(command, monkeypatch, capsys) -> None:
+    printed = " ".join(said_by(monkeypatch, capsys, *command.split(), "--help").replace("│", " ").split())
+    assert "-h, --help" in printed
+    assert not re.search(r"\(default: *(|None|''|\"\")\)", printed)
+
+
+def test_levels_are_shown_as_a_table_or_as_json(monkeypatch, capsys) -> None:
+    table = said_by(monkeypatch, capsys, "levels", "show", "level-2")
+    shown = json.loads(said_by(monkeypatch, capsys, "levels", "show", "level-2", "--as-json"))
+    assert len(table.splitlines()) <= 24 and max(map(len, table.splitlines())) <= 80
+    rows = {line.split()[0]: line.split()[-1] for line in table.splitlines()}
+    assert shown["name"] == "level-2" and shown["sha256"].startswith(rows["sha256"])
+    assert {key: rows[key] for key in shown["settings"]} == {
+        key: str(value) for key, value in shown["settings"].items()
+    }
 
 
 def test_help_of_training_explains_every_setting(monkeypatch, capsys) -> None:
@@ -198,7 +233,9 @@ def test_a_broken_pipe_that_is_not_the_output_is_no_quiet_end() -> None:
         ("adaptation level-1 --strong campr", "'campr' 'camper'"),
         ("adaptation level-1 --rules eai", "'eai' 'eaai'"), ("analyse --home nowhere", "nowhere"), ("analyse --kind draw", "--mistakes"),
         ("analyse --rules eaai", "--seed"), ("analyse --players simple easy", "--seed"), ("levels import level-9 here", "level-9 .zip"),
-        ("levels build nowhere --out here", "nowhere"), ("train --set num_envs=1000000000000", "memory"),
+        ("levels build nowhere --out here", "nowhere"), ("evaluate simple easy --games 0", "games 1 0"),
+        ("conform py:bot:Bot", "py:bot:Bot evaluate"), ("conform simple", "simple evaluate"),
+        ("train --set num_envs=1000000000000", "memory"),
     ],
 )  # fmt: skip
 def test_unplayable_players_are_refused_before_anything_is_made(words, facts, tmp_path, monkeypatch, capsys):

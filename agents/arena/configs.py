@@ -11,7 +11,7 @@ from pydantic import Field
 from agents.config import Config
 from agents.files import JsonError, parse_json
 from ginenv.engine.rules import Rules, get_rules
-from ginenv.errors import GinError, RulesError, must_be, quoted
+from ginenv.errors import GinError, RulesError, check_integer, must_be, quoted
 
 
 def read_rules_argument(text: str) -> Rules:
@@ -33,14 +33,15 @@ def num_games(games: int | None, hands: int | None, usual: int) -> int:
     """How many games or single hands to play; the usual number of games if neither was given.
 
     Raises:
-        GinError: if both were given.
+        GinError: if both were given, or fewer than one.
     """
     if games is not None and hands is not None:
         raise GinError(
             f"--games {games} and --hands {hands} exclude each other; give --games for whole games, or --hands for single hands"
         )
-    given = games if hands is None else hands
-    return usual if given is None else given
+    if games is None and hands is None:
+        return usual
+    return check_integer("games", games, 1) if hands is None else check_integer("hands", hands, 1)
 
 
 class Processes(Config):

@@ -9,11 +9,12 @@ import errno
 import importlib
 import io
 import os
+import re
 import select
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
@@ -125,6 +126,9 @@ def run(program: str, command: str, arguments: Sequence[str]) -> None:
         with _exit_when_unread():
             status = _call(chosen, name, arguments)
     except GinError as error:
+        # For whoever wrote the player that failed.
+        if os.environ.get("GINENV_TRACEBACK"):
+            raise
         sys.exit(f"{name}: {error}")
     except KeyboardInterrupt as stopped:
         # A command may say what became of its work.
@@ -196,7 +200,7 @@ def _function(command: Command, name: str, arguments: Sequence[str]) -> int | No
     function = getattr(importlib.import_module(module), attribute)
     import tyro
 
-    with _format_help():
+    with _format_help(), _without_empty_defaults():
         if command.reads_arguments:
             return function(arguments)
         return tyro.cli(
@@ -251,6 +255,27 @@ def _format_help() -> ConstructorRegistry:
     return registry
 
 
+# A default that says nothing, perhaps broken between two lines of a box.
+_EMPTY_DEFAULT = re.compile(r"\(default:[\s│]*(?:None|''|\"\")?\)")
+_EMPTY_LINE = re.compile(r"^│ *│\n", re.MULTILINE)
+
+
+@contextmanager
+def _without_empty_defaults() -> Iterator[None]:
+    """Leaves ``(default: )`` and ``(default: None)`` out of a command's help; its boxes keep their shape."""
+    if not {"-h", "--help"} & {*sys.argv[1:]}:
+        yield
+        return
+    # With the encoding of what it stands for, by which the boxes are drawn.
+    shown = io.TextIOWrapper(io.BytesIO(), sys.stdout.encoding, write_through=True)
+    try:
+        with redirect_stdout(shown):
+            yield
+    finally:
+        text = shown.buffer.getvalue().decode(shown.encoding)  # type: ignore[attr-defined]
+        print(_EMPTY_LINE.sub("", _EMPTY_DEFAULT.sub(lambda found: re.sub(r"[^│\n]", " ", found[0]), text)), end="")
+
+
 def _about(function: Callable[..., Any], name: str) -> str | None:
     """The help text above the arguments; ``None`` stands for the function's docstring."""
     if name != "evaluate.py":
@@ -262,7 +287,14 @@ def _about(function: Callable[..., Any], name: str) -> str | None:
 def main() -> None:
     """The program ``gin``."""
     command, *rest = sys.argv[1:] or ["--help"]
-    if command in ("-h", "--help"):
+    if command == "help" and rest:
+        command, rest = rest[0], [*rest[1:], "--help"]
+        sys.argv[1:] = [command, *rest]
+    if command in ("-V", "--version"):
+        from ginenv import __version__
+
+        print(f"gin, of ginenv {__version__}")
+    elif command in ("-h", "--help", "help"):
         with _exit_when_unread():
             print("usage: gin COMMAND ...; gin COMMAND --help says more\n")
             for name, chosen in COMMANDS.items():

@@ -62,8 +62,8 @@ class MatchConfig(Processes):
     players: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="PLAYER [PLAYER]")]
     against: tuple[str, ...] = ()
     rules: str = "eaai"
-    games: int | None = Field(None, gt=0)
-    hands: int | None = Field(None, gt=0)
+    games: int | None = None
+    hands: int | None = None
     seed: int = Field(0, ge=0)
     salt: str = ""
     batch: int = Field(2048, gt=0)

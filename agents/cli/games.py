@@ -19,7 +19,7 @@ from agents.datasets.source import Expert, PlayedGames, RecordedGames
 from agents.datasets.store import INTERRUPTED, WriteResult, check_games, write_games
 from agents.files import check_writable
 from agents.reports.terminal import counted, plain_console, progress_bar, this_command
-from ginenv.errors import GinError, must_be
+from ginenv.errors import GinError
 
 USUAL_GAMES = 1000
 
@@ -54,8 +54,6 @@ def play(
         ray: address of a Ray cluster that plays instead (``auto``: the one that this machine belongs to).
     """
     count = num_games(games, hands, USUAL_GAMES)
-    if count < 1:
-        raise GinError(must_be("--games" if hands is None else "--hands", "1 or more", count))
     settings = MatchSettings(read_rules_argument(rules), "hands" if hands else "games", seed).guarded(player, other)
     _check_out(out)
     check_names(player, other)

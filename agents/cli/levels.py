@@ -18,7 +18,7 @@ from agents.levels.bench.rating import rate_levels, read_rating
 from agents.levels.bench.variety import measure_variety
 from agents.levels.describe import describe_learning, findings
 from agents.levels.fit_responses import FitConfig, fit_responses, hands_to_play
-from agents.levels.level import LEVEL, NAMES, Level, load_level
+from agents.levels.level import LEVEL, NAMES, Level, LevelSettings, load_level
 from agents.levels.package import build_level, export_level, import_level, read_settings
 from agents.levels.profile import read_learned, reset_level
 from agents.levels.responses import RESPONSES
@@ -26,7 +26,7 @@ from agents.network.model_card import write_card
 from agents.network.player import network_directory
 from agents.play.store import default_home
 from agents.player_names import canonical_name
-from agents.reports.terminal import plain_console, progress_bar
+from agents.reports.terminal import new_table, plain_console, progress_bar
 from ginenv.bots.heuristics import make_formula
 from ginenv.errors import GinError, UnknownNameError, check_integer, quoted, unknown_name
 
@@ -40,18 +40,38 @@ Target = Annotated[Path, Positional, arg(metavar="TARGET")]
 
 
 @app.command
-def show(level: Annotated[str | None, Positional, arg(metavar="[LEVEL]")] = None) -> str:
-    """What a level is, as JSON.
+def show(level: Annotated[str | None, Positional, arg(metavar="[LEVEL]")] = None, as_json: bool = False) -> str:
+    """What a level is: its settings, its network, how strong it is.
 
     Args:
         level: name or directory; all installed levels when left out.
+        as_json: print JSON, one object for each level, with everything that is known of it.
     """
-    shown = []
-    for name in NAMES if level is None else [level]:
-        found = load_level(name)
-        about = {"name": found.name, "sha256": found.digest, "settings": found.settings.model_dump()}
-        shown.append(json.dumps(about | {"about": found.about, "measured": read_rating(found)}, indent=2))
-    return "\n".join(shown)
+    found = [load_level(name) for name in (NAMES if level is None else [level])]
+    if as_json:
+        return "\n".join(
+            json.dumps(
+                {"name": one.name, "sha256": one.digest, "settings": one.settings.model_dump()}
+                | {"about": one.about, "measured": read_rating(one)},
+                indent=2,
+            )
+            for one in found
+        )
+    table = new_table("", "", *(one.name for one in found))
+    table.columns[0].no_wrap = True
+    for name in LevelSettings.model_fields:
+        table.add_row(name, *(str(getattr(one.settings, name)) for one in found))
+    decisions = [one.about.get("decisions") for one in found]
+    table.add_row("decisions trained", *("–" if count is None else f"{count:,}" for count in decisions))
+    table.add_row("learns", *("yes" if one.learns else "no" for one in found))
+    ratings = [(read_rating(one) or {}).get("rating") for one in found]
+    table.add_row("rating", *(f"{one['rating']:+.0f}" if one else "–" for one in ratings))
+    table.add_row("interval of 95 %", *(f"{one['low']:+.0f} to {one['high']:+.0f}" if one else "–" for one in ratings))
+    table.add_row("sha256", *(one.digest[:12] for one in found))
+    console = plain_console()
+    with console.capture() as shown:
+        console.print(table)
+    return "\n".join(line.rstrip() for line in shown.get().splitlines() if line.strip())
 
 
 @app.command

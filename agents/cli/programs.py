@@ -17,6 +17,7 @@ from agents.programs.player import BotLimits
 from agents.programs.process import split_command
 from agents.reports.terminal import counted, plain_console, progress_bar
 from ginenv.errors import GinError
+from ginenv.tables.players import player_names
 
 BAD_BOTS = Path(__file__).parents[1] / "arena" / "bad_bots.py"
 
@@ -52,6 +53,10 @@ class StressConfig(Config):
 def conform(config: ConformConfig) -> None:
     """Plays a program through every phase of the line protocol and prints what is wrong."""
     command = config.program.removeprefix("cmd:")
+    if command.startswith("py:") or (command == config.program and command in player_names()):
+        raise GinError(
+            f"{command!r} is a player of Python, which speaks no protocol; gin evaluate {command} plays matches with it"
+        )
     # Checked before the first stage: a program that does not exist cannot conform.
     split_command(command)
     limits = BotLimits(start_seconds=config.seconds, seconds=config.seconds)
