@@ -160,7 +160,7 @@ def test_pages_and_examples_import_public_names_alone() -> None:
     public |= set(re.findall(r"^\| `(agents[\w.]*)` \| `(\w+)` \|", page, re.M))
     sources = [block.text for page in PAGES for block in blocks_of(page) if block.language == "python"]
     sources += [path.read_text(encoding="utf-8") for path in (ROOT / "examples").rglob("*.py")]
-    cells = json.loads((ROOT / "examples" / "look_inside.ipynb").read_text(encoding="utf-8"))["cells"]
+    cells = [cell for path in (ROOT / "examples").glob("*.ipynb") for cell in json.loads(path.read_text())["cells"]]
     sources += ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
     imports = re.findall(r"^ *from ((?:ginenv|agents)[\w.]*) import (\([^)]*\)|.*)$", "\n".join(sources), re.M)
     assert imports

@@ -1,14 +1,16 @@
-"""Every example learns at small size, and the notebook runs from its first cell to its last."""
+"""Every example learns at small size, and the notebooks run from their first cells to their last."""
 
 import importlib
 import json
+import os
 import re
+import sys
 from pathlib import Path
 
 import pytest
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
-NOTEBOOK = EXAMPLES / "look_inside.ipynb"
+NOTEBOOK, TRAINING = EXAMPLES / "look_inside.ipynb", EXAMPLES / "train_and_play.ipynb"
 LEARNERS = {
     "linear": ([], ["--decisions", "80000", "--games", "20"]),
     "ppo": ([], ["--imitate", "16384", "--decisions", "16384", "--games", "20", "--threads", "1"]),
@@ -63,3 +65,24 @@ def test_the_notebook_runs(capsys: pytest.CaptureFixture[str]) -> None:
             exec(compile("".join(cell["source"]), str(NOTEBOOK), "exec"), scope)
     message = capsys.readouterr().out
     assert "the other seat holds" in message and "searched:" in message
+
+
+def test_the_training_notebook_is_kept_with_its_pictures() -> None:
+    cells = [cell for cell in json.loads(TRAINING.read_text())["cells"] if cell["cell_type"] == "code"]
+    assert [cell["execution_count"] for cell in cells] == list(range(1, len(cells) + 1))
+    assert sum("image/png" in output.get("data", {}) for cell in cells for output in cell["outputs"]) == 3
+    assert not any(output["output_type"] == "error" for cell in cells for output in cell["outputs"])
+    assert TRAINING.stat().st_size < 200_000
+
+
+@pytest.mark.slow
+def test_the_training_notebook_trains_and_plays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    # As it stands it trains for minutes.
+    text = TRAINING.read_text().replace("3_000_000", "120_000").replace("pairs=250", "pairs=10")
+    notebook = nbformat.reads(text, 4)
+    nbclient.NotebookClient(notebook, timeout=1200, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    said = "".join(output.get("text", "") for cell in notebook.cells for output in cell.get("outputs", ()))
+    assert "against formula: games won" in said and "actions of both; points:" in said
+    assert (tmp_path / "runs" / "notebook" / "best").is_dir()

@@ -114,10 +114,10 @@ def test_an_empty_environment_plays_the_first_lines(version: str, built: Built, 
     done = run(programs / "python", "-c", first.text, cwd=tmp_path, **cache)
     assert "compiling" in done.stderr
     assert not run(programs / "python", "-c", first.text, cwd=tmp_path, **cache).stderr
-    assert run(programs / "python", "-c", "import train", cwd=tmp_path).returncode == 1
+    assert run(programs / "python", "-c", "import train", cwd=tmp_path, check=False).returncode == 1
     # What the base does not play is said in one sentence.
     for command in (["play"], ["evaluate", "simple", "random"], ["levels"], ["train"]):
-        done = run(programs / "gin", *command, cwd=tmp_path)
+        done = run(programs / "gin", *command, cwd=tmp_path, check=False)
         assert done.returncode == 1
         assert re.fullmatch(
             rf"gin {command[0]}: \w+ is not installed; pip install 'ginenv\[\w+\]' installs it\n", done.stderr
@@ -183,7 +183,7 @@ def test_programs_work_outside_of_a_checkout(borrowed: Path, tmp_path: Path) -> 
     code = "import ginenv, agents; print(ginenv.__file__, agents.__file__)"
     where = run(borrowed / "python", "-c", code, cwd=tmp_path)
     assert str(ROOT) not in where.stdout
-    assert '"name": "level-4"' in run(borrowed / "gin", "levels", "show", cwd=tmp_path).stdout
+    assert "level-4" in run(borrowed / "gin", "levels", "show", cwd=tmp_path).stdout
     done = run(borrowed / "gin", "evaluate", "network", "simple", "--hands", 20, cwd=tmp_path)
     assert "results: runs/evaluate.json" in done.stdout and (tmp_path / "runs" / "evaluate.json").is_file()
     played = subprocess.run(
