@@ -97,9 +97,9 @@ def test_deadwood_takes_numbers_or_a_mask():
 )
 def test_what_is_of_another_kind_is_refused_in_one_sentence(function, wrong):
     fact = repr(wrong[0]) if function in (mask_of, format_cards) and isinstance(wrong, list) else repr(wrong)
-    with pytest.raises(GinError) as said:
+    with pytest.raises(GinError) as raised:
         function(wrong)
-    assert fact in str(said.value)
+    assert fact in str(raised.value)
 
 
 def test_decks():

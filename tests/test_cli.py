@@ -53,7 +53,7 @@ def test_help_names_every_command(monkeypatch, capsys) -> None:
     assert len(lines) <= 24 and max(map(len, lines)) <= 80
 
 
-def said_by(monkeypatch, capsys, *words: str) -> str:
+def printed_by(monkeypatch, capsys, *words: str) -> str:
     """What a command prints, in this process."""
     monkeypatch.setattr("sys.argv", ["gin", *words])
     with contextlib.suppress(SystemExit):
@@ -62,21 +62,21 @@ def said_by(monkeypatch, capsys, *words: str) -> str:
 
 
 def test_version_and_help_are_found_where_people_look(monkeypatch, capsys) -> None:
-    assert ginenv.__version__ in said_by(monkeypatch, capsys, "--version")
-    assert said_by(monkeypatch, capsys, "help") == said_by(monkeypatch, capsys, "--help")
-    assert said_by(monkeypatch, capsys, "help", "stress") == said_by(monkeypatch, capsys, "stress", "--help")
+    assert ginenv.__version__ in printed_by(monkeypatch, capsys, "--version")
+    assert printed_by(monkeypatch, capsys, "help") == printed_by(monkeypatch, capsys, "--help")
+    assert printed_by(monkeypatch, capsys, "help", "stress") == printed_by(monkeypatch, capsys, "stress", "--help")
 
 
 @pytest.mark.parametrize("command", ["evaluate", "tournament", "levels show", "games play", "conform"])
 def test_help_shows_no_empty_defaults(command, monkeypatch, capsys) -> None:
-    printed = " ".join(said_by(monkeypatch, capsys, *command.split(), "--help").replace("│", " ").split())
+    printed = " ".join(printed_by(monkeypatch, capsys, *command.split(), "--help").replace("│", " ").split())
     assert "-h, --help" in printed
     assert not re.search(r"\(default: *(|None|''|\"\")\)", printed)
 
 
 def test_levels_are_shown_as_a_table_or_as_json(monkeypatch, capsys) -> None:
-    table = said_by(monkeypatch, capsys, "levels", "show", "level-2")
-    shown = json.loads(said_by(monkeypatch, capsys, "levels", "show", "level-2", "--as-json"))
+    table = printed_by(monkeypatch, capsys, "levels", "show", "level-2")
+    shown = json.loads(printed_by(monkeypatch, capsys, "levels", "show", "level-2", "--as-json"))
     assert len(table.splitlines()) <= 24 and max(map(len, table.splitlines())) <= 80
     rows = {line.split()[0]: line.split()[-1] for line in table.splitlines()}
     assert shown["name"] == "level-2" and shown["sha256"].startswith(rows["sha256"])

@@ -67,7 +67,7 @@ def test_the_notebook_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert "the other seat holds" in message and "searched:" in message
 
 
-def test_the_training_notebook_is_kept_with_its_pictures() -> None:
+def test_the_training_notebook_holds_its_pictures() -> None:
     cells = [cell for cell in json.loads(TRAINING.read_text())["cells"] if cell["cell_type"] == "code"]
     assert [cell["execution_count"] for cell in cells] == list(range(1, len(cells) + 1))
     assert sum("image/png" in output.get("data", {}) for cell in cells for output in cell["outputs"]) == 3
@@ -83,6 +83,6 @@ def test_the_training_notebook_trains_and_plays(tmp_path: Path, monkeypatch: pyt
     text = TRAINING.read_text().replace("3_000_000", "120_000").replace("pairs=250", "pairs=10")
     notebook = nbformat.reads(text, 4)
     nbclient.NotebookClient(notebook, timeout=1200, resources={"metadata": {"path": str(tmp_path)}}).execute()
-    said = "".join(output.get("text", "") for cell in notebook.cells for output in cell.get("outputs", ()))
-    assert "against formula: games won" in said and "actions of both; points:" in said
+    printed = "".join(output.get("text", "") for cell in notebook.cells for output in cell.get("outputs", ()))
+    assert "against formula: games won" in printed and "actions of both; points:" in printed
     assert (tmp_path / "runs" / "notebook" / "best").is_dir()

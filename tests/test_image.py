@@ -108,11 +108,11 @@ def test_the_recipe_of_the_image_ends_in_a_table_to_play_at(tmp_path: Path) -> N
         table.wait()
     assert "gin rummy" in page.lower()
     # Compiled ahead: a match has nothing to wait for.
-    said = subprocess.run(
+    match = subprocess.run(
         [*entry, "evaluate", "simple", "formula", "--hands", "20"], cwd=stage.here, env=stage.environment,
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert "compiling" not in said.stderr
+    assert "compiling" not in match.stderr
     size = sum(path.stat().st_size for path in stage.place.rglob("*") if path.is_file() and not path.is_symlink())
     print(
         f"\nbeside the base image {size / 1e6:,.0f} MB; first page after {started:.1f} s; steps, in seconds: {seconds}"

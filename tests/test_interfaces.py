@@ -263,10 +263,10 @@ def test_stable_baselines_plays_the_vector_environment() -> None:
         masks = get_action_masks(tables)
         assert np.array_equal(tables.env_method("action_masks", indices=[2]), masks[2:])
         observations, rewards, done, infos = tables.step(masks.argmax(axis=1))
-        expected, paid, _, _, told = twin.step(masks.argmax(axis=1))
+        expected, paid, _, _, given = twin.step(masks.argmax(axis=1))
         assert np.array_equal(rewards, paid)
         for table in np.flatnonzero(done):
-            assert np.array_equal(infos[table]["terminal_observation"], told["final_obs"][table])
+            assert np.array_equal(infos[table]["terminal_observation"], given["final_obs"][table])
         ended += done.sum()
     again = tables.reset()
     assert not np.array_equal(again, twin.reset(seed=5)[0]), "a seed is used once"

@@ -112,7 +112,8 @@ def test_every_import_is_in_the_base_or_in_the_extra_that_its_absence_names() ->
         if not names(module) & base:
             assert names(module) & _distributions(NAMED[EXTRAS.get(module, "match")]), module
     # The environments need the base alone, and an adapter what it adapts to.
-    assert {module for module in _imports("ginenv") if not names(module) & base} == {"pettingzoo"}
+    adapted = {"pettingzoo", "stable_baselines3", "tensordict", "torch", "torchrl"}
+    assert {module for module in _imports("ginenv") if not names(module) & base} == adapted
 
 
 # Hides modules, as if they were not installed, and runs a command.

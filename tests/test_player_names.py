@@ -266,9 +266,9 @@ def test_failure_in_own_code_names_file_and_line(where, code, line, what, own_bo
         play_match(own_bot, "easy", pairs=1, unit="hands")
     sys.modules.pop("own_bot", None)
     words = ["evaluate", own_bot, "easy", "--hands", "2", "--out", "match.json"]
-    with pytest.raises(SystemExit) as said:
+    with pytest.raises(SystemExit) as raised:
         cli.run("gin", words[0], words[1:])
-    assert f"line {line}" in str(said.value) and "Traceback" not in str(said.value)
+    assert f"line {line}" in str(raised.value) and "Traceback" not in str(raised.value)
     sys.modules.pop("own_bot", None)
     monkeypatch.setenv("GINENV_TRACEBACK", "1")
     with pytest.raises(GinError) as raised:
@@ -279,7 +279,7 @@ def test_failure_in_own_code_names_file_and_line(where, code, line, what, own_bo
 @pytest.mark.parametrize(
     ("spec", "hint"), [("own_bot.py", "py:own_bot:CLASS"), ("own_bot", "py:own_bot:CLASS"), ("./bot", "cmd:./bot")]
 )
-def test_a_file_in_place_of_a_name_is_told_how_it_becomes_a_player(spec, hint, own_bot):
+def test_a_file_in_place_of_a_name_gets_a_hint_how_it_becomes_a_player(spec, hint, own_bot):
     Path("bot").touch()
     with refuses(UnknownNameError, hint):
         make_player(spec)

@@ -42,9 +42,9 @@ class _MaskReader(default_info_dict_reader):
 
     def __call__(self, info_dict: dict[str, Any], tensordict: TensorDictBase) -> TensorDictBase:
         masks = np.array(info_dict["action_mask"])
-        told = np.asarray(info_dict.get("_action_mask", True))
-        if not told.all():
-            masks[~told] = self.masks[~told]
+        given = np.asarray(info_dict.get("_action_mask", True))
+        if not given.all():
+            masks[~given] = self.masks[~given]
         self.masks = masks
         return tensordict.set("action_mask", masks)
 

@@ -49,7 +49,7 @@ _GAME_FIELDS = (
 
 
 # In a hand, after a draw.
-_MOST_CARDS = 11
+_MAX_CARDS = 11
 
 
 def deadwood(cards: Iterable[int] | int) -> int:
@@ -60,8 +60,8 @@ def deadwood(cards: Iterable[int] | int) -> int:
     """
     given = list(cards) if isinstance(cards, Iterable) else cards_of(cards)
     hand = mask_of(given)
-    if hand.bit_count() != len(given) or len(given) > _MOST_CARDS:
-        raise CardError(f"expected at most {_MOST_CARDS} different cards, got {len(given)}: {format_cards(given)}")
+    if hand.bit_count() != len(given) or len(given) > _MAX_CARDS:
+        raise CardError(f"expected at most {_MAX_CARDS} different cards, got {len(given)}: {format_cards(given)}")
     return int(melds.deadwood(hand))
 
 
