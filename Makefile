@@ -10,6 +10,7 @@
 #   make dist     build the source distribution and the wheel, in dist
 #   make wheels   and a wheel for this platform and this Python that carries compiled code (takes minutes)
 #   make check-dist  build them, install them in empty environments and try them there (takes minutes)
+#   make test-lowest  tests of engine, environments, matches and training with the lowest versions that pyproject.toml allows
 #   make release-check  is the version ready to be tagged? (clean tree, changelog, tag, wheel; takes minutes)
 #   make bench    speed beside other engines, measured in one run (takes minutes)
 #   make network  the network that ships, from scratch (takes hours; the same command goes on where it was stopped)
@@ -37,7 +38,7 @@ PEERS := $(VENV)/.peers-done
 
 RUN := runs/quick
 
-.PHONY: setup peers web train lint format test docs dist wheels check-dist release-check bench network levels level-4 results clean distclean
+.PHONY: setup peers web train lint format test docs dist wheels check-dist test-lowest release-check bench network levels level-4 results clean distclean
 
 setup: $(SETUP)
 peers: $(PEERS)
@@ -88,6 +89,17 @@ wheels: dist
 
 check-dist: $(SETUP)
 	$(BIN)/pytest -rs tests/test_wheel.py
+
+# `make setup` takes the newest versions, so `make test` is the other end. torch alone stays that of constraints.txt.
+LOWEST := .venv-lowest
+test-lowest: $(SETUP)
+	$(INSTALL) uv
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(LOWEST)
+	$(BIN)/uv pip install --quiet --python $(LOWEST) --resolution lowest-direct --constraint constraints.txt \
+	  --editable ".[train,web,data,pettingzoo]"
+	$(BIN)/uv pip install --quiet --python $(LOWEST) pytest hypothesis httpx2
+	$(LOWEST)/bin/python -m pytest -m "not slow and not browser" tests/test_rules.py tests/test_engine.py tests/test_cards.py tests/test_env.py \
+	  tests/test_vector.py tests/test_interfaces.py tests/test_cache.py tests/test_matches.py tests/test_training.py
 
 # It tags nothing: its last line is the command that does.
 release-check: $(SETUP)
@@ -164,4 +176,4 @@ clean:
 	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean
-	rm -rf $(VENV)
+	rm -rf $(VENV) $(LOWEST)

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 CLASSIFIED = re.findall(r'Python :: (3\.\d+)"', (ROOT / "pyproject.toml").read_text())
 # What lies in a developer's tree and is no source.
-EXCLUDED = ".git .venv runs build dist _build __pycache__ *.egg-info .*_cache .hypothesis LOG-*".split()
+EXCLUDED = ".git .venv* runs build dist _build __pycache__ *.egg-info .*_cache .hypothesis LOG-*".split()
 PIP = ["-m", "pip", "--disable-pip-version-check", "--quiet"]
 
 
