@@ -46,8 +46,8 @@ def _fill(out, base, top, first):
 
 def _words(domain: Domain, seed: int, salt: int, first: int, count: int) -> np.ndarray:
     words = np.zeros(count, np.uint64)
-    # The seed is mixed twice, an index once.
-    base = mix(mix(np.uint64(int(seed) & _MASK)) ^ np.uint64(salt))
+    # The seed is mixed twice, an index once. A kernel returns a Python number, which NumPy 1 does not combine with words.
+    base = mix(np.uint64(mix(np.uint64(int(seed) & _MASK))) ^ np.uint64(salt))
     _fill(words, np.uint64(base), np.uint64(int(domain) << (64 - _DOMAIN_BITS)), first)
     return words
 
