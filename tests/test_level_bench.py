@@ -86,16 +86,16 @@ def test_the_specific_gain_is_beyond_the_better_of_none_and_a_mixed_history() ->
 
 def test_the_benchmark_is_the_same_in_any_executor(directory: Path, pool: Executor, tmp_path: Path) -> None:
     config = settings(harm_series=2).model_copy(update={"level": str(directory)})
-    level, ticks = level_of(config), []
+    level, counts = level_of(config), []
     here = measure(config, level)
-    with counting_hands(ticks.append):
+    with counting_hands(counts.append):
         there = measure(config, level, executor=pool)
-    assert ticks == sorted(ticks) and len(ticks) > 4 and ticks[-1] == hands_to_play(config)
+    assert counts == sorted(counts) and len(counts) > 4 and counts[-1] == hands_to_play(config)
     for parts, others in ((here.points, there.points), (here.harm, there.harm)):
         for way, points in parts.items():
             assert all((one == other).all() for one, other in zip(points, others[way], strict=True))
-    kept = [partial_results(config.model_copy(update={"workers": n, "out": tmp_path}), level).digest for n in (1, 2)]
-    assert kept[0] == kept[1]
+    digests = [partial_results(config.model_copy(update={"workers": n, "out": tmp_path}), level).digest for n in (1, 2)]
+    assert digests[0] == digests[1]
 
 
 @pytest.mark.parametrize(

@@ -31,9 +31,9 @@ from tests.support.refusals import refuses
 def test_the_same_seed_gives_the_same_result_at_any_batch_size_and_in_any_executor(pool):
     complete = play_match("simple", "random", pairs=60, seed=3)
     small = play_match("simple", "random", pairs=60, seed=3, settings=MatchSettings(batch=7))
-    ticks = []
-    spread = play_match("simple", "random", pairs=60, seed=3, executor=pool, progress=ticks.append)
-    assert ticks == sorted(ticks) and len(ticks) > 2 and ticks[-1] == 120
+    counts = []
+    spread = play_match("simple", "random", pairs=60, seed=3, executor=pool, progress=counts.append)
+    assert counts == sorted(counts) and len(counts) > 2 and counts[-1] == 120
     other = play_match("simple", "random", pairs=60, seed=4)
     for result in (small, spread):
         assert (result.games == complete.games).all()

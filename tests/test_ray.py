@@ -51,8 +51,8 @@ def test_a_player_that_was_sent_plays_without_its_directory(
         there = received_player(sent)
         assert isinstance(there, str) and str(here) not in there
         assert (make_player(there).act(views) == chosen).all()
-    kept = [path.name for path in (tmp_path / "cache").glob("player-*/*")]
-    assert "weights.safetensors" in kept and "resume.pt" not in kept
+    stored = [path.name for path in (tmp_path / "cache").glob("player-*/*")]
+    assert "weights.safetensors" in stored and "resume.pt" not in stored
 
 
 def test_a_directory_in_an_option_is_sent(checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

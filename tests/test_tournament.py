@@ -128,7 +128,7 @@ def test_a_tournament_is_the_same_in_any_executor(tmp_path, pool):
     assert one == other
 
 
-def test_a_process_that_is_killed_ends_a_tournament_whose_blocks_are_kept(tmp_path):
+def test_a_killed_process_ends_a_tournament_which_then_goes_on(tmp_path):
     tournament = Tournament(config(tmp_path, players={"easy": "easy", "simple": "simple"}, pairs=2000))
     with refuses(GinError, "ended from outside"), process_pool(2) as pool:
 

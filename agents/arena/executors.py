@@ -95,12 +95,12 @@ def _result_of(future: Future[Any]) -> Any:
 
 def in_order(results: Iterable[tuple[int, Any]]) -> Iterator[Any]:
     """The results of ``run_tasks`` in the order of their numbers."""
-    held: dict[int, Any] = {}
+    early: dict[int, Any] = {}
     expected = 0
     for number, result in results:
-        held[number] = result
-        while expected in held:
-            yield held.pop(expected)
+        early[number] = result
+        while expected in early:
+            yield early.pop(expected)
             expected += 1
 
 

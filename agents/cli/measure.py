@@ -82,8 +82,8 @@ def adaptation(config: AdaptationConfig, details: bool = False) -> None:
                 progress_bar(console, hands_to_play(config), f"{config.level}, hands") as tick,
                 counting_hands(tick),
             ):
-                said = lambda words: console.print(f"{config.level}: {words}", markup=False)  # noqa: E731
-                document = run(config, said, parts, executor)
+                show = lambda words: console.print(f"{config.level}: {words}", markup=False)  # noqa: E731
+                document = run(config, show, parts, executor)
         except KeyboardInterrupt:
             if not len(parts):
                 raise
