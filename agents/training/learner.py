@@ -31,6 +31,7 @@ from agents.network.nets import (
     has_bfloat16_units,
     load_wider,
 )
+from agents.training.action_values import OTHER, VALUED, ActionValues
 from agents.training.batch_inputs import BatchInputs
 from agents.training.distributed import Workers
 from agents.training.opponents import OpponentContext, Opponents
@@ -49,7 +50,7 @@ _COPY_EVERY = 20
 # Attributes that ``state_dict`` holds, each under its own name.
 _NETWORKS = ("actor", "critic", "ema", "start")
 _COUNTERS = ("decisions", "batches", "seconds", "lr_factor", "updates")
-_LOSS_FIELDS = ("hidden", "logp", "advantage", "returns", "next_action", "waiting")
+_LOSS_FIELDS = ("hidden", "logp", "advantage", "returns", "next_action", "waiting", "choice")
 Given = TypeVar("Given")
 Found = TypeVar("Found")
 
@@ -89,6 +90,7 @@ class Learner:
         self._make_networks(start, context.width if context else 0)
         self.batch = make_batch(config, context.width if context else 0)
         self.steps = self.batch.steps[:-1]
+        self.action_values: list[ActionValues] = []
         faster = config.bfloat16 == "auto" and faster_in_bfloat16(self.device)
         self._set_arithmetic(config.bfloat16 == "yes" or faster)
         bounds = np.linspace(0, config.num_envs, self.threads + 1).astype(int).tolist()
@@ -102,6 +104,13 @@ class Learner:
                 self.opponents.seated(thread),
             )
             for thread, games in enumerate(self.columns)
+        ]
+        # Probable actions that were not taken, if their values are wanted.
+        self.others = np.zeros((*self.steps.shape, VALUED if config.q_weight else 0), OTHER)
+        self.action_values = [
+            ActionValues(rollout, self.others[:, games], self._inputs_of)
+            for rollout, games in zip(self.rollouts, self.columns, strict=True)
+            if config.q_weight
         ]
         # Permutations of minibatches are drawn from it.
         self.generator = torch.Generator().manual_seed(config.seed + 17 * self.rank)
@@ -134,10 +143,15 @@ class Learner:
         self.bfloat16 = bfloat16
         # Players that do not learn are on the CPU.
         self.opponents.bfloat16 = bfloat16 and (self.device.type == "cpu" or has_bfloat16_units())
-        self.inputs = BatchInputs(self.batch, self.config.network.share_suits, self.device, bfloat16)
+        self.inputs = self._inputs_of(self.batch)
+        for values in self.action_values:
+            values.inputs = self._inputs_of(values.batch)
         # What gradients are computed with: the learning networks, cast once for each gradient step.
         self.copies = folded_copy(self.actor, self.inputs.dtype), folded_copy(self.critic, self.inputs.dtype)
         self._freeze()
+
+    def _inputs_of(self, batch: Batch) -> BatchInputs:
+        return BatchInputs(batch, self.config.network.share_suits, self.device, self.bfloat16)
 
     def _freeze(self) -> None:
         """Copies the networks as they are now, for play and values."""
@@ -169,6 +183,11 @@ class Learner:
         """The fields of a batch's rows that the losses need."""
         steps = self.inputs.batch.steps
         return {name: torch.from_numpy(steps[name][rows]).to(self.device) for name in _LOSS_FIELDS}
+
+    def other_actions(self, rows: np.ndarray) -> dict[str, Tensor]:
+        """The fields of ``OTHER`` of a batch's rows, each ``[B, VALUED]``."""
+        others = self.others.reshape(-1, self.others.shape[-1])[rows]
+        return {name: torch.from_numpy(others[name]).to(self.device) for name in OTHER.names or ()}
 
     def legal_actions(self, rows: np.ndarray) -> Tensor:
         """The legal actions ``int64[B, K]`` of a batch's rows: first the chosen one, then the others, then -1s."""

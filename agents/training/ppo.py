@@ -24,6 +24,7 @@ from torch.nn import functional
 
 from agents.network.inputs import expand_cards
 from agents.network.nets import ILLEGAL
+from agents.training.action_values import action_advantages
 from agents.training.learner import Learner
 from agents.training.selfplay import generalised_advantages, write_next_actions
 from ginenv.engine.actions import KNOCK, STOCK
@@ -95,7 +96,14 @@ def _play_games(learner: Learner, shaping: float, thread: int) -> tuple[float, f
         rollout.observe(step, shaping)
         rows = rollout.choosing(step)
         seen = time.perf_counter()
-        rollout.sample(step, rows, learner.logits(step * config.num_envs + first + rows))
+        logits = learner.logits(step * config.num_envs + first + rows)
+        rollout.sample(step, rows, logits)
+        if learner.imitating:
+            learner.others[step, learner.columns[thread]] = (-1, 0, 0)
+        elif config.q_weight:
+            # A declined knock may commit its seat to gin, so its value is not that of a free choice; such decisions have their own loss.
+            knocks = not learner.commitment()
+            learner.action_values[thread].gather(step, rows, logits, shaping, knocks, learner.frozen_critic)
         opponents.act(rollout, step)
         if learner.imitating:
             opponents.imitate(rollout, step, thread)
@@ -114,6 +122,8 @@ def compute_advantages(learner: Learner) -> None:
     """Writes values, advantages, returns and the advantage of knocking over waiting into the batch."""
     config, batch, steps = learner.config, learner.batch.steps, learner.steps
     batch["value"] = learner.values(np.arange(batch.size)).reshape(batch.shape)
+    if config.q_weight:
+        action_advantages(batch, learner.others, config.q_trace)
     generalised_advantages(batch, config.gae_lambda)
     write_next_actions(steps)
     # How much better knocking at once is than playing on for gin: the worth of a knock is known, and that of waiting is the critic's
@@ -126,7 +136,7 @@ def compute_advantages(learner: Learner) -> None:
 
 
 def _normalise_advantages(learner: Learner, rows: np.ndarray) -> None:
-    """Normalises advantages to mean 0 and standard deviation 1 over all processes' rows, and scales ``waiting`` alike."""
+    """Normalises advantages to mean 0 and standard deviation 1 over all processes' rows, and scales other differences of values alike."""
     steps = learner.steps.reshape(-1)
     chosen = steps["advantage"][rows].astype(np.float64)
     sums = float(chosen.sum()), float(np.square(chosen).sum())
@@ -134,16 +144,19 @@ def _normalise_advantages(learner: Learner, rows: np.ndarray) -> None:
     mean = total / max(1, number)
     deviation = math.sqrt(max(0.0, squares - number * mean * mean) / max(1, number - 1)) + 1e-6
     steps["advantage"] = (steps["advantage"] - np.float32(mean)) / np.float32(deviation)
-    steps["waiting"] /= np.float32(deviation)
+    for differences in (steps["waiting"], steps["choice"], learner.others["advantage"]):
+        differences /= np.float32(deviation)
 
 
 def select_training_rows(learner: Learner, rows: np.ndarray) -> np.ndarray:
-    """The rows to train on: all during imitation, then those of large advantage and all decisions whether to knock."""
+    """The rows to train on: all during imitation, then those of large advantage, those with a valued choice, and all decisions whether to
+    knock.
+    """
     count = round(learner.config.trained_fraction * len(rows))
     if learner.imitating or count == len(rows):
         return rows
     steps = learner.steps.reshape(-1)[rows]
-    chosen = np.isfinite(steps["waiting"])
+    chosen = np.isfinite(steps["waiting"]) | (np.isfinite(steps["choice"]) if learner.config.q_weight else False)
     chosen[np.argpartition(-np.abs(steps["advantage"]), count)[:count]] = True
     return rows[chosen]
 
@@ -236,12 +249,12 @@ def loss(learner: Learner, rows: np.ndarray, coefficients: Coefficients) -> tupl
     steps = learner.fields(rows)
     actor_inputs, critic_inputs = learner.inputs.read(rows)
     actor, critic = learner.copies
-    logits, cards, following = (x.float() for x in actor(actor_inputs, predicted))
+    all_logits, cards, following = (x.float() for x in actor(actor_inputs, predicted))
     values = critic(critic_inputs).float()
     # Of 107 actions some ten are legal; the chosen one comes first.
     actions = learner.legal_actions(rows)
     legal, columns = actions >= 0, actions.clamp(min=0)
-    logits = logits.gather(1, columns)
+    logits = all_logits.gather(1, columns)
     logps = log_probabilities(logits, legal)
     logp = logps[:, 0]
     log_ratio = logp - steps["logp"]
@@ -249,8 +262,11 @@ def loss(learner: Learner, rows: np.ndarray, coefficients: Coefficients) -> tupl
     if coefficients.imitating:
         policy_loss = -logp.mean()
     else:
-        clipped = ratio.clamp(1 - config.clip, 1 + config.clip)
-        policy_loss = -torch.min(ratio * steps["advantage"], clipped * steps["advantage"]).mean()
+        gain = clipped_gain(ratio, steps["advantage"], config.clip)
+        if config.q_weight:
+            every = all_actions_gain(learner, rows, all_logits, logits[:, 0] - logp, steps, ratio)
+            gain = torch.where(steps["choice"].isfinite(), gain.lerp(every, config.q_weight), gain)
+        policy_loss = -gain.mean()
     entropy = relative_entropy(logps, legal).mean()
     value_loss = functional.smooth_l1_loss(values, steps["returns"])
     belief_loss = _belief_loss(cards, steps["hidden"][:predicted], learner.observations(rows[:predicted]))
@@ -277,6 +293,23 @@ def loss(learner: Learner, rows: np.ndarray, coefficients: Coefficients) -> tupl
         "kl": (ratio - 1 - log_ratio).mean(),
         "clip_fraction": ((ratio - 1).abs() > config.clip).float().mean(),
     }
+
+
+def clipped_gain(ratio: Tensor, advantage: Tensor, clip: float) -> Tensor:
+    """PPO's objective: how much more often actions of some advantages are taken, up to the clip range."""
+    return torch.min(ratio * advantage, ratio.clamp(1 - clip, 1 + clip) * advantage)
+
+
+def all_actions_gain(
+    learner: Learner, rows: np.ndarray, logits: Tensor, normaliser: Tensor, steps: dict[str, Tensor], ratio: Tensor
+) -> Tensor:
+    """PPO's objective ``[B]`` summed over all actions that were valued, each as often as it is drawn; 0 where none was."""
+    clip, others = learner.config.clip, learner.other_actions(rows)
+    total = steps["logp"].exp() * clipped_gain(ratio, steps["choice"].nan_to_num(), clip)
+    valued, before = others["action"] >= 0, others["logp"]
+    logp = logits.gather(1, others["action"].clamp(min=0)) - normaliser[:, None]
+    gain = before.exp() * clipped_gain((logp - before).where(valued, 0).exp(), others["advantage"], clip)
+    return total + gain.where(valued, 0).sum(1)
 
 
 def log_probabilities(logits: Tensor, legal: Tensor) -> Tensor:

@@ -65,9 +65,11 @@ STEP = np.dtype(
         ("reward", np.float32),  # to seat 0
         ("knock_worth", np.float32),  # of knocking at once, where the learner may also wait; NaN elsewhere
         ("waiting", np.float32),  # how much better that is than playing on; NaN elsewhere
-        ("value", np.float32),  # to the mover, as the next two are
+        ("value", np.float32),  # to the mover, as the next four are
         ("advantage", np.float32),
         ("returns", np.float32),
+        ("choice", np.float32),  # the action's advantage by the critic (``action_values``); NaN where no other action was valued
+        ("sampled", np.float32),  # the part of the outcome that is due to the draw of this action, which teaches nothing
         ("learns", np.uint8),  # 1 where the learner chose among more than one action
         ("done", np.uint8),  # 1 where the hand ended
     ],
@@ -167,20 +169,20 @@ def _deal(states, tables, games, rows, deals, shaping):
             game.gin_only[seat] = 1 if t.player[seat] == CALLER and _chance(word) < deals.gin_only else 0
             game.commits[seat] = word & np.uint64(0xFFFF)
             game.declined[seat] = 0
-        game.potential = _potential(s) if shaping > 0 else 0.0
+        game.potential = potential_of(s) if shaping > 0 else 0.0
 
 
 @kernel
-def _potential(s):
+def potential_of(s):
     """Deadwood of seat 1 minus that of seat 0, divided by 100."""
     return (deadwood(s.hands[1]) - deadwood(s.hands[0])) / 100.0
 
 
-_copy_state = record_copy(STATE, "hands", STATE, "hands", "history")
+copy_state = record_copy(STATE, "hands", STATE, "hands", "history")
 
 
 @kernel
-def _hand_reward(s, rules, equity):
+def hand_reward(s, rules, equity):
     """Seat 0's reward for a hand that is over, which is scored: its points, or the change in the chance of winning the game."""
     if equity.layout.shape[0] == 0 or plays_for_points(s):
         if s.winner == NOBODY:
@@ -195,9 +197,9 @@ def _hand_reward(s, rules, equity):
 def _knock_worth(state, game, legal, shaping, equity, s):
     """What knocking at once with the least deadwood is worth to the mover (both hands are known); overwrites ``s``."""
     seat = np.int64(state.turn)
-    _copy_state(s, state)
+    copy_state(s, state)
     apply(s, KNOCK + ctz(least_deadwood(state.hands[seat], legal[1])[0]))
-    reward = _hand_reward(s, game.rules, equity) - shaping * game.potential
+    reward = hand_reward(s, game.rules, equity) - shaping * game.potential
     return reward if seat == 0 else -reward
 
 
@@ -232,6 +234,14 @@ def _sample(steps, rows, logits, seed):
 
 
 @kernel
+def declines(s, t, game, seat, deals):
+    """Whether a seat has just declined to knock (``s`` is the state after its action) and is therefore committed to gin."""
+    if s.declined[seat] == game.declined[seat] or t.player[seat] != CALLER:
+        return False
+    return game.commits[seat] < deals.commit * 65536
+
+
+@kernel
 def _count(s, tally):
     tally[0] += 1
     tally[1] += is_gin(s.end)
@@ -248,28 +258,30 @@ def _reward(states, tables, games, steps, deals, shaping, equity, tally, scratch
     for i in range(states.shape[0]):
         s, game, step = states[i], games[i], steps[i]
         seat = np.int64(step.turn)
-        if s.declined[seat] != game.declined[seat]:
-            game.declined[seat] = s.declined[seat]
-            if tables[i].player[seat] == CALLER and game.commits[seat] < deals.commit * 65536:
-                game.gin_only[seat] = 1
+        if declines(s, tables[i], game, seat, deals):
+            game.gin_only[seat] = 1
+        game.declined[seat] = s.declined[seat]
         before = game.potential
         reward = 0.0
         if tables[i].waits_for == HAND_OVER:
             step.done = 1
             _count(s, tally)
-            _copy_state(scratch[0], s)
-            reward = _hand_reward(scratch[0], game.rules, equity) - shaping * before
+            copy_state(scratch[0], s)
+            reward = hand_reward(scratch[0], game.rules, equity) - shaping * before
         else:
             step.done = 0
             if shaping > 0:
-                game.potential = _potential(s)
+                game.potential = potential_of(s)
                 reward = shaping * (game.potential - before)
         step.reward = reward
 
 
 @kernel
 def generalised_advantages(steps, decay):
-    """Writes each mover's advantages and returns in ``STEP[T + 1, N]``, zero-sum sequences; ``decay`` is GAE's lambda."""
+    """Writes each mover's advantages and returns in ``STEP[T + 1, N]``, zero-sum sequences; ``decay`` is GAE's lambda.
+
+    What the draw of an action brought (``sampled``) is taken out of what its state and all earlier half-moves are told.
+    """
     num_steps = steps.shape[0] - 1
     for i in range(steps.shape[1]):
         last = steps[num_steps, i]
@@ -284,6 +296,7 @@ def generalised_advantages(steps, decay):
             else:
                 running = step.reward + following - value + decay * running
             step.advantage = running * sign
+            running -= step.sampled * sign
             step.returns = (running + value) * sign
             following = value
 

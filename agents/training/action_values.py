@@ -1,0 +1,210 @@
+"""Values of the actions that a learner could have taken instead (``agents.training.ppo`` learns from all of them).
+
+The deck of a training game is known, so each action's true successor can be made by the engine and valued by the critic, as the half-moves
+that are played are. What the later play of a sampled action happened to bring does not enter, which is most of the noise in an advantage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from agents.network.inputs import observe_state
+from agents.network.sampling import list_actions
+from agents.training.batch_inputs import BatchInputs
+from agents.training.selfplay import Batch, Rollout, copy_state, declines, hand_reward, potential_of
+from ginenv.engine.actions import NUM_ACTIONS, PHASE_OVER
+from ginenv.engine.engine import apply
+from ginenv.engine.jit import kernel
+from ginenv.view.view import VIEW
+
+# A row has a choice if its second most probable action is at least so probable. So many of the most probable actions are valued.
+MIN_PROBABLE = 0.003
+VALUED = 3
+# An action that was not taken, or -1; its log-probability; and its advantage to the mover (first, its value).
+OTHER = np.dtype([("action", np.int64), ("logp", np.float32), ("advantage", np.float32)], align=True)
+
+
+@kernel
+def _most_probable(step, logits, row, found):
+    """Writes the most probable actions of a row and their log-probabilities into ``OTHER[VALUED]``; whether there is a choice."""
+    legal = np.empty(NUM_ACTIONS, np.int64)
+    count = list_actions(step.legal, legal)
+    for j in range(found.shape[0]):
+        found[j].action, found[j].logp = -1, -np.inf
+    best = -np.inf
+    for k in range(count):
+        best = max(best, np.float64(logits[row, legal[k]]))
+    total = 0.0
+    for k in range(count):
+        total += np.exp(logits[row, legal[k]] - best)
+    shift = best + np.log(total)
+    for k in range(count):
+        logp = logits[row, legal[k]] - shift
+        j = found.shape[0]
+        while j > 0 and logp > found[j - 1].logp:
+            j -= 1
+            if j + 1 < found.shape[0]:
+                found[j + 1].action, found[j + 1].logp = found[j].action, found[j].logp
+        if j < found.shape[0]:
+            found[j].action, found[j].logp = legal[k], logp
+    return found[1].logp > np.log(MIN_PROBABLE)
+
+
+@kernel
+def _succeed(states, tables, games, steps, rows, logits, deals, shaping, equity, knocks, others, scratch, views, batch, where):
+    """Writes the successors of the probable actions that were not taken, and the values of those that end the hand.
+
+    Args:
+        states, tables, games: of the rollout, before the actions are played.
+        steps: ``STEP[N]``, with the actions that were drawn.
+        rows: ``int64[B]``, the games in which the learner chooses.
+        logits: ``float32[B, 107]``.
+        deals, shaping, equity: as in ``selfplay``.
+        knocks: whether decisions to knock are valued.
+        others: ``OTHER[N, VALUED]``, written.
+        scratch: ``STATE[1]``.
+        views: ``VIEW[M]``, written.
+        batch: ``Batch`` of M rows, written.
+        where: ``int64[M, 2]``, written: game and column of each successor.
+
+    Returns:
+        The number of successors to be valued by the critic.
+    """
+    count = 0
+    gin_only, found = np.zeros(2, np.uint8), np.zeros(VALUED, OTHER)
+    for i in range(others.shape[0]):
+        for j in range(VALUED):
+            others[i, j].action, others[i, j].logp, others[i, j].advantage = -1, 0.0, 0.0
+    for k in range(rows.shape[0]):
+        i = rows[k]
+        s, t, game, step = states[i], tables[i], games[i], steps[i]
+        if not knocks and not np.isnan(step.knock_worth):
+            continue
+        if not _most_probable(step, logits, k, found):
+            continue
+        seat = np.int64(step.turn)
+        sign = 1.0 if seat == 0 else -1.0
+        kept = 0
+        for j in range(VALUED):
+            action, logp = found[j].action, found[j].logp
+            if action < 0 or action == step.action or logp < np.log(MIN_PROBABLE) - 2:
+                continue
+            after = scratch[0]
+            copy_state(after, s)
+            apply(after, action)
+            reward = -shaping * game.potential
+            if after.phase != PHASE_OVER:
+                gin_only[0], gin_only[1] = game.gin_only[0], game.gin_only[1]
+                if declines(after, t, game, seat, deals):
+                    gin_only[seat] = 1
+                if shaping > 0:
+                    reward += shaping * potential_of(after)
+                observe_state(after, gin_only, views[count], batch.obs, count, batch.steps[count])
+                where[count, 0], where[count, 1] = i, kept
+                count += 1
+            else:
+                reward += hand_reward(after, game.rules, equity)
+            others[i, kept].action, others[i, kept].logp = action, logp
+            others[i, kept].advantage = reward * sign
+            kept += 1
+    return count
+
+
+@kernel
+def _add_values(steps, batch, where, values, others):
+    """Adds the critic's values of the successors to the rewards of the actions that lead to them."""
+    for m in range(where.shape[0]):
+        i = where[m, 0]
+        same = batch.steps[m].turn == steps[i].turn
+        others[i, where[m, 1]].advantage += values[m] if same else -values[m]
+
+
+@kernel
+def action_advantages(steps, others, trace):
+    """Turns values of actions into advantages: over the policy's mean of the actions that were valued, that which was taken included.
+
+    Args:
+        steps: ``STEP[T + 1, N]`` with values; ``choice`` is written, the advantage of the action taken (NaN where nothing else was valued).
+        others: ``OTHER[T, N, VALUED]``, rewritten.
+        trace: whether what the draw of an action brought is taken out of what its row and earlier ones learn (``sampled``).
+    """
+    for t in range(steps.shape[0] - 1):
+        for i in range(steps.shape[1]):
+            step, after = steps[t, i], steps[t + 1, i]
+            step.choice = np.nan
+            step.sampled = 0.0
+            if others[t, i, 0].action < 0:
+                continue
+            sign = 1.0 if step.turn == 0 else -1.0
+            taken = step.reward * sign
+            if not step.done:
+                taken += after.value if after.turn == step.turn else -after.value
+            chance = np.exp(step.logp)
+            mean, total = chance * taken, chance
+            for j in range(others.shape[2]):
+                if others[t, i, j].action >= 0:
+                    chance = np.exp(others[t, i, j].logp)
+                    mean += chance * others[t, i, j].advantage
+                    total += chance
+            mean /= total
+            step.choice = taken - mean
+            if trace:
+                step.sampled = step.choice
+            for j in range(others.shape[2]):
+                if others[t, i, j].action >= 0:
+                    others[t, i, j].advantage -= mean
+
+
+class ActionValues:
+    """Values, in one thread's games, of probable actions that were not taken.
+
+    Args:
+        rollout: the games.
+        others: ``OTHER[num_steps, games, VALUED]``, written.
+        inputs: makes the networks' inputs of a batch.
+    """
+
+    def __init__(self, rollout: Rollout, others: np.ndarray, inputs: Callable[[Batch], BatchInputs]) -> None:
+        size = rollout.num_tables * VALUED
+        self.rollout, self.others = rollout, others
+        self.views, self.where = np.zeros(size, VIEW), np.zeros((size, 2), np.int64)
+        self.batch = Batch(*(np.zeros((1, size, *array.shape[2:]), array.dtype) for array in rollout.batch))
+        self.inputs = inputs(self.batch)
+
+    def gather(
+        self,
+        step: int,
+        rows: np.ndarray,
+        logits: np.ndarray,
+        shaping: float,
+        knocks: bool,
+        critic: Callable[..., np.ndarray],
+    ) -> None:
+        """Values the other actions of games ``rows`` (``int64[B]``), given their ``logits`` and the actions drawn, before they are played."""
+        rollout, flat = self.rollout, self.inputs.batch
+        steps, others = rollout.steps[step], self.others[step]
+        count = _succeed(
+            rollout.states,
+            rollout.tables,
+            rollout.games,
+            steps,
+            rows,
+            logits,
+            rollout.deals,
+            shaping,
+            rollout.equity,
+            knocks,
+            others,
+            rollout.scratch,
+            self.views,
+            flat,
+            self.where,
+        )
+        if not count:
+            return
+        if flat.features.size:
+            rollout.features(self.views[:count], flat.features[:count])
+        values = critic(self.inputs.read(np.arange(count))[1]).cpu().numpy()
+        _add_values(steps, flat, self.where[:count], values, others)

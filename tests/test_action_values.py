@@ -1,0 +1,156 @@
+"""Values of the actions that a learner could have taken: true successors, advantages over the policy's mean, learning from all of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from agents.config import parse_config
+from agents.training.action_values import OTHER, VALUED, ActionValues, action_advantages
+from agents.training.batch_inputs import BatchInputs
+from agents.training.learner import Learner
+from agents.training.selfplay import STEP, Rollout, generalised_advantages, make_batch
+from ginenv.bots.heuristics import make_simple
+from tests.support.training_scenes import TINY, batches, weights
+
+QUIET = {"minibatch": 16, "num_envs": 48, "num_steps": 50, "seed": 3, "reward": "game", "q_weight": 0.7}
+BOOSTED = {**TINY, "q_weight": 0.7, "q_trace": True}
+
+
+def play(rollout: Rollout, step: int) -> np.ndarray:
+    """A bot chooses in all games, so that hands end; returns the rows in which there was a choice."""
+    rollout.observe(step)
+    rollout.steps["action"][step] = make_simple().act(rollout.views)
+    return rollout.choosing(step)
+
+
+@pytest.mark.parametrize("commit", [0.0, 1.0])
+def test_each_other_action_leads_to_the_state_that_playing_it_leads_to(commit: float) -> None:
+    config = parse_config({**QUIET, "commit": commit, "gin_only": 0})
+    first, second = (Rollout(config, make_batch(config)) for _ in range(2))
+    others = np.zeros((config.num_steps, config.num_envs, VALUED), OTHER)
+    values = ActionValues(first, others, lambda batch: BatchInputs(batch, False, torch.device("cpu"), False))
+    rng, seen, ends = np.random.default_rng(5), 0, 0
+    for step in range(config.num_steps):
+        logits = rng.normal(scale=2, size=(config.num_envs, 107)).astype(np.float32)
+        logits[:, 52:104] += 4
+        rows = play(first, step)
+        play(second, step)
+        # A critic that numbers the successors tells which one belongs to which action.
+        values.gather(step, rows, logits[rows], 0.0, True, lambda inputs: torch.arange(len(inputs)) + 1000.0)
+        successors, ended = values.batch.flat(), np.abs(others["advantage"][step]) < 999
+        saved = {name: getattr(second, name).copy() for name in ("states", "tables", "games", "tally")}
+        for j in range(VALUED):
+            found = others[step, :, j]
+            valued = np.flatnonzero((others["action"][step, :, 0] >= 0) & (found["action"] >= 0))
+            assert (found["action"][valued] != first.steps["action"][step, valued]).all()
+            second.steps["action"][step, valued] = found["action"][valued]
+            second.advance(step)
+            second.observe(step + 1)
+            for i in valued:
+                after, row = second.batch.steps[step + 1, i], second.steps[step, i]
+                if ended[i, j]:
+                    sign = 1 if row["turn"] == 0 else -1
+                    assert row["done"] and found["advantage"][i] == pytest.approx(sign * row["reward"])
+                    ends += 1
+                    continue
+                assert not row["done"]
+                m = int(abs(found["advantage"][i])) - 1000
+                same = successors.steps["turn"][m] == row["turn"]
+                assert np.sign(found["advantage"][i]) == (1 if same else -1)
+                for name in ("legal", "hidden", "future", "conditions", "turn"):
+                    assert (successors.steps[name][m] == after[name]).all()
+                assert (successors.obs[m] == second.batch.obs[step + 1, i]).all()
+                seen += 1
+            for name, value in saved.items():
+                getattr(second, name)[:] = value
+            second.steps["action"][step] = first.steps["action"][step]
+        first.advance(step)
+        second.advance(step)
+    assert seen > 1000 and ends > 20
+
+
+def scene(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    steps, others = np.zeros((9, 4), STEP), np.zeros((8, 4, VALUED), OTHER)
+    steps["value"], steps["reward"] = rng.normal(size=(2, 9, 4))
+    steps["turn"], steps["done"] = rng.integers(0, 2, (9, 4)), rng.random((9, 4)) < 0.2
+    steps["logp"] = np.log(0.5)
+    others["action"][:, :, 2], others["logp"] = -1, np.log(0.25)
+    others["action"][::2, :, 0] = -1
+    others["advantage"] = rng.normal(size=others.shape)
+    return steps, others
+
+
+def test_advantages_of_actions_are_zero_in_the_policys_mean_and_differ_as_the_values_do() -> None:
+    steps, others = scene(np.random.default_rng(2))
+    before = others.copy()
+    action_advantages(steps, others, True)
+    assert np.isnan(steps["choice"][:8:2]).all() and (steps["sampled"][:8:2] == 0).all()
+    taken, other = steps["choice"][1:8:2], others["advantage"][1::2, :, :2]
+    assert 0.5 * taken + 0.25 * other.sum(2) == pytest.approx(0, abs=1e-5)
+    assert np.diff(other, axis=2) == pytest.approx(np.diff(before["advantage"][1::2, :, :2], axis=2), abs=1e-5)
+    row, after = steps[1, 0], steps[2, 0]
+    value = row["reward"] * (1 if row["turn"] == 0 else -1)
+    if not row["done"]:
+        value += after["value"] * (1 if row["turn"] == after["turn"] else -1)
+    assert taken[0, 0] - other[0, 0, 0] == pytest.approx(value - before["advantage"][1, 0, 0], abs=1e-5)
+
+
+def test_what_the_draw_of_later_actions_brought_is_taken_out_of_advantages() -> None:
+    """With lambda 1 and exact values of actions, a row's advantage does not depend on what was drawn after it."""
+    steps, others = scene(np.random.default_rng(4))
+    action_advantages(steps, others, True)
+    plain = steps.copy()
+    plain["sampled"] = 0
+    generalised_advantages(steps, 1.0)
+    generalised_advantages(plain, 1.0)
+    sign = np.where(steps["turn"] == 0, 1, -1)
+    for g in range(4):
+        for t in range(8):
+            last = t + int(np.argmax(np.append(steps["done"][t:8, g], 1)))
+            later = (steps["sampled"] * sign)[t + 1 : min(last, 7) + 1, g].sum()
+            assert (plain["advantage"] - steps["advantage"])[t, g] * sign[t, g] == pytest.approx(later, abs=1e-4)
+
+
+def test_a_policy_learns_from_actions_that_it_did_not_take() -> None:
+    """The gradient of the objective is that of the expected advantage: it raises what is better, though it never was taken."""
+    from agents.training.ppo import all_actions_gain
+
+    learner = Learner(parse_config({**BOOSTED, "q_weight": 1.0}))
+    rows = np.arange(3)
+    others = learner.others.reshape(-1, VALUED)
+    others["action"][rows] = [[5, 6, -1], [5, -1, -1], [-1, -1, -1]]
+    others["logp"][rows], others["advantage"][rows] = np.log(1 / 8), [[1, -1, 9], [-2, 9, 9], [9, 9, 9]]
+    logits = torch.zeros((3, 107))
+    logits[:, 8:] = -60
+    logits.requires_grad_(True)
+    logps = logits.log_softmax(1)
+    steps = {"logp": logps[:, 0].detach(), "choice": torch.tensor([0.0, 2.0, torch.nan])}
+    normaliser = logits[:, 0] - logps[:, 0]
+    gain = all_actions_gain(learner, rows, logits, normaliser, steps, (logps[:, 0] - steps["logp"]).exp())
+    (gradient,) = torch.autograd.grad(gain.sum(), logits)
+    assert gradient[0, 5] > 0 > gradient[0, 6] and gradient[0, 0] == pytest.approx(0, abs=1e-6)
+    assert gradient[1, 0] > 0 > gradient[1, 5] and (gradient[2] == 0).all()
+
+
+def test_learning_from_all_actions_goes_on_bit_for_bit(tmp_path: Path) -> None:
+    torch.manual_seed(9)
+    one = Learner(parse_config(BOOSTED), tmp_path)
+    batches(one, 3)
+    one.save()
+    batches(one, 2)
+    torch.manual_seed(1)
+    other = Learner(parse_config(BOOSTED), tmp_path)
+    assert other.resume()
+    batches(other, 2)
+    assert torch.equal(weights(one), weights(other))
+    assert np.isfinite(one.steps["choice"]).any()
+
+
+def test_values_of_actions_need_a_network_that_reads_no_more_than_the_game() -> None:
+    for changes in ({"bounds": [{"remembered_discards": 2}]}, {"opponent_context": "style"}):
+        with pytest.raises(ValueError, match="q_weight"):
+            parse_config({**BOOSTED, **changes})
