@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from torch import Tensor
 
 from agents.network.inputs import observe_state
+from agents.network.nets import Inputs
 from agents.network.sampling import list_actions
 from agents.training.batch_inputs import BatchInputs
 from agents.training.selfplay import Batch, Rollout, copy_state, declines, hand_reward, potential_of
@@ -53,15 +55,21 @@ def _most_probable(step, logits, row, found):
 
 
 @kernel
-def _succeed(states, tables, games, steps, rows, logits, deals, shaping, equity, knocks, others, scratch, views, batch, where):
+def _succeed(
+    states, tables, games, steps, rows, logits, deals, shaping, equity, knocks, others, scratch, views, batch, where
+):
     """Writes the successors of the probable actions that were not taken, and the values of those that end the hand.
 
     Args:
-        states, tables, games: of the rollout, before the actions are played.
+        states: ``STATE[N]``, before the actions are played.
+        tables: ``TABLE[N]``.
+        games: ``GAME_RECORD[N]``.
         steps: ``STEP[N]``, with the actions that were drawn.
         rows: ``int64[B]``, the games in which the learner chooses.
         logits: ``float32[B, 107]``.
-        deals, shaping, equity: as in ``selfplay``.
+        deals: what determines who commits to gin.
+        shaping: weight of the deadwood potential.
+        equity: prices hands of games.
         knocks: whether decisions to knock are valued.
         others: ``OTHER[N, VALUED]``, written.
         scratch: ``STATE[1]``.
@@ -180,9 +188,18 @@ class ActionValues:
         logits: np.ndarray,
         shaping: float,
         knocks: bool,
-        critic: Callable[..., np.ndarray],
+        critic: Callable[[Inputs], Tensor],
     ) -> None:
-        """Values the other actions of games ``rows`` (``int64[B]``), given their ``logits`` and the actions drawn, before they are played."""
+        """Values actions that were not drawn, before those that were are played.
+
+        Args:
+            step: of the batch.
+            rows: ``int64[B]``, the games in which the learner chooses.
+            logits: ``float32[B, 107]``, the policy's.
+            shaping: weight of the deadwood potential.
+            knocks: whether decisions to knock are valued.
+            critic: values inputs.
+        """
         rollout, flat = self.rollout, self.inputs.batch
         steps, others = rollout.steps[step], self.others[step]
         count = _succeed(

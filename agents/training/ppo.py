@@ -149,9 +149,7 @@ def _normalise_advantages(learner: Learner, rows: np.ndarray) -> None:
 
 
 def select_training_rows(learner: Learner, rows: np.ndarray) -> np.ndarray:
-    """The rows to train on: all during imitation, then those of large advantage, those with a valued choice, and all decisions whether to
-    knock.
-    """
+    """The rows to train on: all during imitation; then those of large advantage, decisions whether to knock, and valued choices."""
     count = round(learner.config.trained_fraction * len(rows))
     if learner.imitating or count == len(rows):
         return rows

@@ -68,8 +68,8 @@ STEP = np.dtype(
         ("value", np.float32),  # to the mover, as the next four are
         ("advantage", np.float32),
         ("returns", np.float32),
-        ("choice", np.float32),  # the action's advantage by the critic (``action_values``); NaN where no other action was valued
-        ("sampled", np.float32),  # the part of the outcome that is due to the draw of this action, which teaches nothing
+        ("choice", np.float32),  # the action's advantage by ``action_values``; NaN where no other was valued
+        ("sampled", np.float32),  # the part of the outcome that is due to the draw of this action
         ("learns", np.uint8),  # 1 where the learner chose among more than one action
         ("done", np.uint8),  # 1 where the hand ended
     ],
