@@ -126,9 +126,8 @@ class TrainConfig(Config):
             playing on are always trained on, and all decisions during imitation.
         minibatch: decisions in one gradient step.
         gae_lambda: lambda of generalised advantage estimation over all half-moves.
-        q_weight: weight, where other actions were probable, of learning from the critic's values of all of them; the rest of the weight is
+        q_weight: weight, where several actions are probable, of learning from the critic's values of all of them; the rest of the weight is
             that of the action taken and its generalised advantage (0: that alone).
-        q_trace: whether what the draw of later actions brought, by these values, is taken out of earlier advantages and returns.
         entropy_coef: weight of the entropy bonus at the start (entropy is divided by the log of the number of legal actions).
         entropy_coef_end: the same at the end.
         knock_coef: weight of the knock decision's loss (knocking or playing on for gin).
@@ -179,7 +178,6 @@ class TrainConfig(Config):
     minibatch: int = Field(4096, gt=0)
     gae_lambda: float = Field(0.95, ge=0, le=1)
     q_weight: float = Field(0.0, ge=0, le=1)
-    q_trace: bool = False
     entropy_coef: float = Field(0.03, ge=0)
     entropy_coef_end: float = Field(0.005, ge=0)
     knock_coef: float = Field(1.0, ge=0)

@@ -17,7 +17,7 @@ from ginenv.bots.heuristics import make_simple
 from tests.support.training_scenes import TINY, batches, weights
 
 QUIET = {"minibatch": 16, "num_envs": 48, "num_steps": 50, "seed": 3, "reward": "game", "q_weight": 0.7}
-BOOSTED = {**TINY, "q_weight": 0.7, "q_trace": True}
+BOOSTED = {**TINY, "q_weight": 0.7}
 
 
 def play(rollout: Rollout, step: int) -> np.ndarray:
@@ -87,7 +87,7 @@ def scene(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
 def test_advantages_of_actions_are_zero_in_the_policys_mean_and_differ_as_the_values_do() -> None:
     steps, others = scene(np.random.default_rng(2))
     before = others.copy()
-    action_advantages(steps, others, True)
+    action_advantages(steps, others)
     assert np.isnan(steps["choice"][:8:2]).all() and (steps["sampled"][:8:2] == 0).all()
     taken, other = steps["choice"][1:8:2], others["advantage"][1::2, :, :2]
     assert 0.5 * taken + 0.25 * other.sum(2) == pytest.approx(0, abs=1e-5)
@@ -102,7 +102,7 @@ def test_advantages_of_actions_are_zero_in_the_policys_mean_and_differ_as_the_va
 def test_what_the_draw_of_later_actions_brought_is_taken_out_of_advantages() -> None:
     """With lambda 1 and exact values of actions, a row's advantage does not depend on what was drawn after it."""
     steps, others = scene(np.random.default_rng(4))
-    action_advantages(steps, others, True)
+    action_advantages(steps, others)
     plain = steps.copy()
     plain["sampled"] = 0
     generalised_advantages(steps, 1.0)

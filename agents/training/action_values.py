@@ -130,13 +130,13 @@ def _add_values(steps, batch, where, values, others):
 
 
 @kernel
-def action_advantages(steps, others, trace):
+def action_advantages(steps, others):
     """Turns values of actions into advantages: over the policy's mean of the actions that were valued, that which was taken included.
 
     Args:
-        steps: ``STEP[T + 1, N]`` with values; ``choice`` is written, the advantage of the action taken (NaN where nothing else was valued).
+        steps: ``STEP[T + 1, N]`` with values. The advantage of the action taken is written as ``choice``, NaN where no other was valued,
+            and as ``sampled``, since what the draw brought is no merit of the state or of earlier actions.
         others: ``OTHER[T, N, VALUED]``, rewritten.
-        trace: whether what the draw of an action brought is taken out of what its row and earlier ones learn (``sampled``).
     """
     for t in range(steps.shape[0] - 1):
         for i in range(steps.shape[1]):
@@ -157,9 +157,7 @@ def action_advantages(steps, others, trace):
                     mean += chance * others[t, i, j].advantage
                     total += chance
             mean /= total
-            step.choice = taken - mean
-            if trace:
-                step.sampled = step.choice
+            step.choice = step.sampled = taken - mean
             for j in range(others.shape[2]):
                 if others[t, i, j].action >= 0:
                     others[t, i, j].advantage -= mean

@@ -123,7 +123,7 @@ def compute_advantages(learner: Learner) -> None:
     config, batch, steps = learner.config, learner.batch.steps, learner.steps
     batch["value"] = learner.values(np.arange(batch.size)).reshape(batch.shape)
     if config.q_weight:
-        action_advantages(batch, learner.others, config.q_trace)
+        action_advantages(batch, learner.others)
     generalised_advantages(batch, config.gae_lambda)
     write_next_actions(steps)
     # How much better knocking at once is than playing on for gin: the worth of a knock is known, and that of waiting is the critic's
