@@ -94,7 +94,7 @@ def _succeed(
             continue
         seat = np.int64(step.turn)
         sign = 1.0 if seat == 0 else -1.0
-        kept = 0
+        column = 0
         for j in range(VALUED):
             action, logp = found[j].action, found[j].logp
             if action < 0 or action == step.action or logp < np.log(MIN_PROBABLE) - 2:
@@ -110,13 +110,13 @@ def _succeed(
                 if shaping > 0:
                     reward += shaping * potential_of(after)
                 observe_state(after, gin_only, views[count], batch.obs, count, batch.steps[count])
-                where[count, 0], where[count, 1] = i, kept
+                where[count, 0], where[count, 1] = i, column
                 count += 1
             else:
                 reward += hand_reward(after, game.rules, equity)
-            others[i, kept].action, others[i, kept].logp = action, logp
-            others[i, kept].advantage = reward * sign
-            kept += 1
+            others[i, column].action, others[i, column].logp = action, logp
+            others[i, column].advantage = reward * sign
+            column += 1
     return count
 
 
