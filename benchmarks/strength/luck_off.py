@@ -39,10 +39,10 @@ MATCHES = (
     ("network", "knocker", "games"),
 )
 # Equal players, whose mirrored hands differ by what chance lets them do; matches, and pairs in each.
-EQUAL, REPEATED, PAIRS = "network:temperature=1", 400, 20
+EQUAL, REPEATED, PAIRS = "style:base=knocker,blunder=0.1", 400, 15
 SEED = 90
 # Pairs of a measurement of time, and how often it is repeated.
-TIMED, ROUNDS = {"hands": 100, "games": 10}, 2
+TIMED, ROUNDS = {"hands": 50, "games": 5}, 2
 
 
 def _bias(match: MatchResult, column: int) -> dict[str, float | None]:
@@ -111,6 +111,9 @@ def main() -> None:
     parser.add_argument("--games", type=int, default=5_000)
     arguments = parser.parse_args()
     torch.set_num_threads(1)
+    command = f"python -m benchmarks.strength.luck_off --hands {arguments.hands} --games {arguments.games}"
+    found = {"command": command, "coverage": coverage(), "seed": SEED, "rules": "eaai", "versions": versions()}
+    print(found["coverage"], flush=True)
     rows = []
     for a, b, unit in MATCHES:
         rows.append(compare(a, b, unit, arguments.hands if unit == "hands" else arguments.games))
@@ -118,10 +121,7 @@ def main() -> None:
             {key: rows[-1][key] for key in ("players", "unit", "points_shorter", "share_shorter", "time_ratio")},
             flush=True,
         )
-    found = {"matches": rows, "coverage": coverage(), "seed": SEED, "rules": "eaai", "versions": versions()}
-    command = f"python -m benchmarks.strength.luck_off --hands {arguments.hands} --games {arguments.games}"
-    write_json(RESULTS, {"command": command, **found})
-    print(found["coverage"])
+        write_json(RESULTS, {**found, "matches": rows})
 
 
 if __name__ == "__main__":
