@@ -80,7 +80,7 @@ def knock_points(s, knocker, mine, defender):
 
 
 @kernel
-def best_kept(cards):
+def best_ten(cards):
     """The ten cards of eleven that are left after the discard that leaves the least deadwood (nearly always), and that discard."""
     loose = cards & ~melded_cards(cards)
     high = loose & of_points(highest_cards(loose)) if loose else cards
@@ -105,12 +105,12 @@ def write_common(s, facts):
 
 
 @kernel
-def write_hands(s, kept, spare, other, left, stock, mine, sums, others, top, facts):
+def write_hands(s, ten, spare, other, left, stock, mine, sums, others, top, facts):
     """Facts on both hands.
 
     Args:
         s: the state.
-        kept: ten cards of the seat to move.
+        ten: ten cards of the seat to move.
         spare: its eleventh, which it would discard (0: it has ten).
         other: the other's cards.
         left: their deadwood.
@@ -131,18 +131,18 @@ def write_hands(s, kept, spare, other, left, stock, mine, sums, others, top, fac
     size = max(1, count)
     _write_outlook(facts, 22, sums, size)
     _write_outlook(facts, 25, others, size)
-    facts[28] = popcount(stock & fillers(kept)) / size
+    facts[28] = popcount(stock & fillers(ten)) / size
     facts[29] = popcount(stock & fillers(other)) / size
     if mine <= limit:
-        facts[30] = knock_points(s, kept, mine, other) / POINTS_SCALE
+        facts[30] = knock_points(s, ten, mine, other) / POINTS_SCALE
     if left <= limit:
-        facts[31] = knock_points(s, other, left, kept) / POINTS_SCALE
-    offered, taker, before = (spare, other, left) if spare else (top, kept, mine)
+        facts[31] = knock_points(s, other, left, ten) / POINTS_SCALE
+    offered, taker, before = (spare, other, left) if spare else (top, ten, mine)
     if offered:
         after = min(before, best_of_eleven(taker | offered))
         _write_deadwood(facts, 32, after, limit)
         facts[37] = (before - after) / 10.0
-    facts[38] = points_of(kept) / 50.0
+    facts[38] = points_of(ten) / 50.0
     facts[39] = points_of(other) / 50.0
 
 
@@ -165,17 +165,17 @@ def describe(s, masks, facts):
     limit = np.int64(s.limit)
     stock, other = stock_of(s), s.hands[1 - seat]
     found = np.empty(CARDS, np.int64)
-    kept, spare, top = s.hands[seat], np.int64(0), np.int64(0)
+    ten, spare, top = s.hands[seat], np.int64(0), np.int64(0)
     if s.phase == PHASE_DISCARD:
-        kept, spare = best_kept(kept)
+        ten, spare = best_ten(ten)
     elif s.num_pile:
         top = np.int64(1) << s.pile[s.num_pile - 1]
-    mine, left = deadwood(kept), deadwood(other)
-    after_draws(kept, mine, stock, found)
+    mine, left = deadwood(ten), deadwood(other)
+    after_draws(ten, mine, stock, found)
     sums = outlook(found, stock, limit)
     after_draws(other, left, stock, found)
     write_common(s, facts)
-    write_hands(s, kept, spare, other, left, stock, mine, sums, outlook(found, stock, limit), top, facts)
+    write_hands(s, ten, spare, other, left, stock, mine, sums, outlook(found, stock, limit), top, facts)
     masks[0], masks[1], masks[2], masks[3] = s.hands[seat], other, stock, top
     masks[4], masks[5] = s.known_cards[seat], s.known_cards[1 - seat]
 

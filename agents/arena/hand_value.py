@@ -19,7 +19,7 @@ from agents.arena.hand_facts import (
     PLANES,
     POINTS_SCALE,
     after_draws,
-    best_kept,
+    best_ten,
     describe,
     knock_points,
     outlook,
@@ -184,9 +184,9 @@ def _value_draw(weights, s, work, out):
     masks[4], masks[5] = s.known_cards[seat], s.known_cards[1 - seat]
     _first_layer(weights, masks, work.own, work.pooled)
     write_common(s, facts)
-    left, ten = deadwood(other), deadwood(hand)
+    left, before = deadwood(other), deadwood(hand)
     after_draws(other, left, stock, work.others)
-    after_draws(hand, ten, stock, work.mine)
+    after_draws(hand, before, stock, work.mine)
     others, mine_sums = outlook(work.others, stock, limit), outlook(work.mine, stock, limit)
     out[:] = 0.0
     rest = stock
@@ -194,16 +194,16 @@ def _value_draw(weights, s, work, out):
         card = ctz(rest)
         bit = rest & -rest
         rest ^= bit
-        kept, spare = best_kept(hand | bit)
-        mine = ten
+        ten, spare = best_ten(hand | bit)
+        mine = before
         if spare == bit:
             mine_now = outlook_without(mine_sums, work.mine[card], limit)
         else:
-            mine = deadwood(kept)
-            after_draws(kept, mine, stock & ~bit, work.found)
+            mine = deadwood(ten)
+            after_draws(ten, mine, stock & ~bit, work.found)
             mine_now = outlook(work.found, stock & ~bit, limit)
         other_now = outlook_without(others, work.others[card], limit)
-        write_hands(s, kept, spare, other, left, stock & ~bit, mine, mine_now, other_now, np.int64(0), facts)
+        write_hands(s, ten, spare, other, left, stock & ~bit, mine, mine_now, other_now, np.int64(0), facts)
         work.own_now[:] = work.own
         work.pooled_now[:] = work.pooled
         _add_card(weights, card, 0, np.float32(1.0), work.own_now, work.pooled_now)

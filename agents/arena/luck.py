@@ -15,7 +15,7 @@ from agents.arena.lockstep import Lockstep, Observer
 from agents.win_probability import PointWorths
 
 # Actions of at most this probability are not valued.
-_LEAST_PROBABILITY = 0.002
+_MIN_PROBABILITY = 0.002
 
 
 class LuckMeter(Observer):
@@ -47,7 +47,7 @@ class LuckMeter(Observer):
             if len(dealt):
                 self._add(play, dealt, self.value.deals(play.states[dealt]))
         if play.policy is not None:
-            luck = self.value.actions(play.states[rows], play.actions, play.policy, _LEAST_PROBABILITY)
+            luck = self.value.actions(play.states[rows], play.actions, play.policy, _MIN_PROBABILITY)
             chosen = np.flatnonzero(luck.any(axis=1))
             if len(chosen):
                 self._add(play, rows[chosen], luck[chosen])

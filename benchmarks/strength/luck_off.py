@@ -96,12 +96,12 @@ def compare(a: str, b: str, unit: str, jobs: int) -> dict[str, Any]:
 def coverage() -> dict[str, Any]:
     """How often the interval of a short match between equal players holds 0."""
     match = play_match(EQUAL, EQUAL, pairs=REPEATED * PAIRS, unit="hands", settings=MatchSettings(seed=SEED + 1))
-    held = {}
+    covered = {}
     for name, each in (("points", match), ("points_luck_left_in", match.plain)):
         margins, hands = each.margins.reshape(REPEATED, PAIRS), each.games["hands"].reshape(REPEATED, -1, 2).sum(axis=2)
         found = [ratio(one, count.astype(np.float64)) for one, count in zip(margins, hands, strict=True)]
-        held[name] = float(np.mean([one.low <= 0 <= one.high for one in found]))
-    return {"player": EQUAL, "matches": REPEATED, "pairs": PAIRS, **held}
+        covered[name] = float(np.mean([one.low <= 0 <= one.high for one in found]))
+    return {"player": EQUAL, "matches": REPEATED, "pairs": PAIRS, **covered}
 
 
 def main() -> None:
