@@ -156,7 +156,7 @@ def test_luck_is_measured_where_a_program_plays(tmp_path):
     assert not one.faults and one.luck.any(axis=1).all() and (one.luck == two.luck).all()
 
 
-class Asked(Observer):
+class Chances(Observer):
     """Keeps what players say of their probabilities."""
 
     wants_policy = True
@@ -165,8 +165,8 @@ class Asked(Observer):
         self.chosen, self.expected = [], []
 
     def before_actions(self, play, side, rows, views):
-        known = play.policy.any(axis=1)
-        policy, actions = play.policy[known], play.actions[known]
+        has_policy = play.policy.any(axis=1)
+        policy, actions = play.policy[has_policy], play.actions[has_policy]
         np.testing.assert_allclose(policy.sum(axis=1), 1, atol=1e-5)
         chances = policy[np.arange(len(actions)), actions]
         assert (chances > 0).all()
@@ -176,13 +176,13 @@ class Asked(Observer):
 
 @pytest.mark.parametrize("make", [lambda seed: make_network(seed, temperature=1.0), lambda seed: make_level(seed, 2)])
 def test_players_draw_with_the_probabilities_that_they_tell(make):
-    asked = Asked()
+    chances_of = Chances()
     Lockstep(
-        (make(1), make(2)), get_rules("eaai"), mirrored_jobs(Domain.TEST, 4, 0, 60), 120, HAND, observers=[asked]
+        (make(1), make(2)), get_rules("eaai"), mirrored_jobs(Domain.TEST, 4, 0, 60), 120, HAND, observers=[chances_of]
     ).run()
-    difference = np.array(asked.chosen) - asked.expected
+    difference = np.array(chances_of.chosen) - chances_of.expected
     assert len(difference) > 2000 and abs(difference.mean()) < 4 * difference.std() / len(difference) ** 0.5
-    assert np.mean(asked.expected) < 0.97
+    assert np.mean(chances_of.expected) < 0.97
 
 
 def test_a_point_is_worth_more_when_the_game_is_close():
