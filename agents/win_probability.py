@@ -188,7 +188,7 @@ class PointWorths:
         self._is_game = not rules.hollywood
 
     def __call__(self, states: np.ndarray) -> np.ndarray:
-        """The worths at the scores of ``STATE[n]``: ``float64[n, 2]``, of one point, and of winning the hand instead of losing half of it.
+        """The worths at the scores of ``STATE[n]``: ``float64[n, 2]``, of a point, and of winning the hand besides its points.
 
         A hand that a seat wins by some points changes its chance by about ``points * first + second``, one that it loses by the
         opposite: the line is fitted to the points that hands bring. Of three games at once there is no table, so they have no worths.
