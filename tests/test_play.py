@@ -63,6 +63,8 @@ def test_sorting_at_the_table(talk):
         return " ".join(row.replace("*", "").split()[1:])
 
     talk.say("resume")
+    assert shown() == "A♣ 2♥ 5♥ 6♠ 7♥ 9♣ T♥ J♦ Q♦ K♠"
+    talk.say("resume", "u")
     assert shown() == "2♥ 5♥ 7♥ T♥ 6♠ K♠ J♦ Q♦ A♣ 9♣"
     talk.say("resume", "v")
     assert shown() == "A♣ 2♥ 5♥ 6♠ 7♥ 9♣ T♥ J♦ Q♦ K♠"
@@ -95,11 +97,12 @@ def test_words_and_keys(text, command):
 
 def test_every_word_leads_to_its_command_and_is_in_the_help():
     shown = "\n".join(help_lines())
-    words = [word for _, group in GROUPS for command in group for word in command.words]
+    words = [word for group in GROUPS.values() for command in group for word in command.words]
     assert len(words) == len(set(words))
-    for _, group in GROUPS:
+    for subject, group in GROUPS.items():
+        assert help_lines(subject) == help_lines(group[0].words[-1])
         for command in group:
-            assert command.words[0] in shown and command.about in shown
+            assert command.words[0] in shown and command.about in "\n".join(help_lines(subject))
             assert all(parse_command(word)[0] == command.words[0] for word in command.words)
 
 
@@ -196,13 +199,13 @@ def test_spreads_are_chosen_and_the_opponent_lays_off_by_hand(talk):
     assert "there is no spread 9; they are numbered 1 to" in shown
     chosen = dict(ways)["1"]
     assert f"knock by Ann, deadwood {chosen} against" in shown
-    assert "formula lays off the J♠" in shown and "off" in shown
+    assert "Computer lays off the J♠" in shown and "off" in shown
 
 
 def test_cards_are_laid_off_by_name_and_number(talk):
     game = prepared("ht1", deck(KNOCKS, FITS, "KD", "KC"), 1)
     shown = talk.resume(game, "p", "l 3h", "lay off 9h", "JS", "done")
-    assert "formula knocks with the K♣" in shown
+    assert "Computer knocks with the K♣" in shown
     assert "you cannot lay off that card now; you can lay off the 7♠ or J♠, or be done" in shown
     outcome = read_game(talk.session).outcomes[0]
     assert set(outcome.laid_off) == set(parse_cards("3H JS"))
@@ -212,8 +215,8 @@ def test_the_opponents_take_is_shown(talk):
     # The starter throws the 3D that makes the other's third three.
     game = prepared("eaai", deck(LOOSE.replace("QD", "3D"), "3S 3C KC 8S 7C TC AD 4C 9D 2C", "KD", "KH"), 0)
     shown = talk.resume(game, "p", "d 3D")
-    assert "formula takes the 3♦ from the pile and discards" in shown
-    assert "last taken: 3♦ by formula" in shown
+    assert "Computer takes the 3♦ from the pile and discards" in shown
+    assert "last taken: 3♦ by Computer" in shown
 
 
 class Clicker:
@@ -318,7 +321,7 @@ def test_statistics_follow_the_games_and_can_be_reset(talk):
 def test_players_have_their_own_options_games_and_statistics(talk):
     talk.say("set sort value", "new")
     shown = talk.say("create Bob", "options", "players", "resume")
-    assert "no unfinished game" in shown and "* Bob" in shown and re.search(r"sort +suit", shown)
+    assert "no unfinished game" in shown and "* Bob" in shown and re.search(r"sort +meld", shown)
     says = ["create bob", "player Zoe", "player Bob", "remove Bob", "player ANN", "remove Bob", "yes", "players"]
     shown = talk.say(*says)
     assert "already" in shown and "unknown player 'Zoe'" in shown and "'Bob' is playing at this table" in shown
@@ -358,7 +361,7 @@ def test_a_new_game_asks_before_it_drops_the_old_one(talk):
 def test_a_record_can_be_stepped_through(talk):
     game = prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0)
     shown = talk.resume(game, "p", "k KC", "replay", "", "b", "p", "3", "n", "q")
-    assert "step 2 of" in shown and "gin1 rules=eaai" in shown and "formula passes on the K♦." in shown
+    assert "step 2 of" in shown and "gin1 rules=eaai" in shown and "Computer passes on the K♦." in shown
     path = talk.home.path / "game.gin"
     path.write_text(talk.home.record_text(1), encoding="utf-8")
     record = read_record(path)
@@ -369,7 +372,7 @@ def test_a_record_can_be_stepped_through(talk):
     assert talk.session.record("1")[1].match.outcomes == record.match.outcomes
     shown = talk.say(f"replay {path}", "x", "9999", "q", "records", "replay 7", "replay nowhere.gin")
     assert "means nothing here" in shown and "knock by Ann" in shown
-    assert f"Ann {steps[-1].hand.outcome.points}, formula 0, 1 hand" in shown
+    assert f"Ann {steps[-1].hand.outcome.points}, Computer 0, 1 hand" in shown
     assert "no record 7" in shown and "nowhere.gin" in shown
 
 

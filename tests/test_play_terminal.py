@@ -8,7 +8,7 @@ import pytest
 
 from agents.play.terminal.commands import GROUPS
 from agents.play.terminal.lines import Face
-from ginenv.engine.rule_texts import PRESET_TEXTS, RULE_TEXTS
+from ginenv.engine.rule_texts import PRESET_NAMES, PRESET_TEXTS, RULE_TEXTS
 from ginenv.engine.rules import CHOICES, PRESETS, Rules, get_rules
 from ginenv.engine.state import same_records
 from ginenv.hands.hand import Match
@@ -29,13 +29,20 @@ def answer(talk: Talk, command: str) -> list[str]:
 
 def test_long_lines_go_on_under_their_column(talk):
     talk.say("opponent style:knock=5,late=3", "rules ht2-traditional,target=150,gin_bonus=20,box_bonus=20")
-    titles = {title for title, _ in GROUPS}
+    titles = tuple(GROUPS)
     for command in ("help", "options", "rules", "rule"):
         lines = answer(talk, command)
         assert max(map(len, lines)) <= 80, command
         starts = [line for line in lines if not line.startswith("  ")]
-        listed = [line for line in starts if line and line not in titles and not line.startswith(("* ", "'"))]
+        listed = [line for line in starts if line and not line.startswith((*titles, "* ", "'"))]
         assert listed == [], command
+
+
+def test_the_help_fits_a_screen_and_explains_a_subject(talk):
+    assert len(answer(talk, "help")) <= 24
+    explained = " ".join(" ".join(answer(talk, "help records")).split())
+    assert all(command.about in explained for command in GROUPS["Records"])
+    assert "'cards'" in talk.say("help cards")
 
 
 def test_a_score_sheet_and_statistics_fit_80_columns(talk):
@@ -54,7 +61,7 @@ def test_a_score_sheet_and_statistics_fit_80_columns(talk):
 
 def test_every_rule_and_preset_is_explained_in_a_line(talk):
     assert set(RULE_TEXTS) == {field.name for field in dataclasses.fields(Rules)}
-    assert set(PRESET_TEXTS) == set(PRESETS)
+    assert set(PRESET_TEXTS) == set(PRESET_NAMES) == set(PRESETS)
     rules, presets = (" ".join(" ".join(answer(talk, command)).split()) for command in ("rule", "rules"))
     assert all(f"{name} " in rules and text in rules for name, text in RULE_TEXTS.items())
     assert all(value in RULE_TEXTS[name] for name, values in CHOICES.items() for value in values)
@@ -89,11 +96,22 @@ def test_a_new_card_stays_at_the_right_until_the_hand_is_sorted(talk):
         lines = [line for line in talk.resume(game, *answers).splitlines() if line.startswith("Ann  ")]
         return lines[-1].split()[1:]
 
+    talk.say("set sort suit")
     assert row()[0] == "2♥"
     assert row("p")[-1] == "3♣*" and row("p")[:-1] == row()
     assert row("p", "u")[-3:] == ["A♣", "3♣*", "9♣"]
     # Sorted with the next turn, and the card that comes then is at the right.
     assert row("p", "d 9C")[-2:] == ["A♣", "3♣"]
+
+
+def test_a_hand_sorted_by_meld_has_its_sets_and_runs_together(talk):
+    game = prepared("eaai", deck("3S 9S AC 3C 2H TS 3D 8S KH AD", NO_MELD, "KD", "KC"), 0)
+    row = next(line for line in talk.resume(game).splitlines() if line.startswith("Ann  "))
+    assert row.split()[1:] == "3♠ 3♦ 3♣ 8♠ 9♠ T♠ A♦ A♣ 2♥ K♥".split()
+    row = next(
+        line for line in talk.resume(game, "sort meld descending").splitlines()[::-1] if line.startswith("Ann  ")
+    )
+    assert row.split()[1:] == "3♠ 3♦ 3♣ T♠ 9♠ 8♠ K♥ 2♥ A♦ A♣".split()
 
 
 def test_melds_are_not_marked_where_the_player_does_not_want_it(talk):
@@ -179,7 +197,7 @@ def test_a_target_above_500_becomes_500_under_gr_alone(talk):
 def test_a_new_game_warns_with_the_points_that_are_lost(talk):
     game = prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0)
     shown = talk.resume(game, "p", "k KC", "new", "no")
-    assert re.search(r"unfinished game: Ann [1-9]\d*, formula 0 after 1 hand\.", shown)
+    assert re.search(r"unfinished game: Ann [1-9]\d*, Computer 0 after 1 hand\.", shown)
     assert any("Its points are lost when you begin another. Begin?" in prompt for prompt in talk.prompts)
     assert talk.match.score[0] > 0
 

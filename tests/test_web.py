@@ -28,7 +28,7 @@ def test_whole_games_are_played_through_the_forms(guest, preset):
         shown = ann.move()
         assert 'class="say warning"' not in shown, plain(shown)
     match = ann.browser.live.match
-    assert re.search(r"(You win|formula wins|Nobody wins) the game", shown)
+    assert re.search(r"(You win|Computer wins|Nobody wins) the game", shown)
     (game,) = ann.browser.session.file.games()
     record = ann.sessions.home.record(game.id).match
     assert record is not None and record.score == match.score and ann.browser.session.file.game is None
@@ -44,7 +44,7 @@ def test_another_game_begins_at_the_table_where_one_has_ended(guest):
     assert "this game is still in play" in plain(ann.do(do="another game"))
     while not ann.browser.live.match.is_over:
         shown = ann.move()
-    (button,) = re.findall(r'<button[^>]*name="do" value="([^"]*)"[^>]*>Another game', shown)
+    (button,) = re.findall(r'<button[^>]*name="do" value="([^"]*)"[^>]*><span>Another game', shown)
     ended = ann.browser.mark
     assert 'data-phase="over"' not in ann.do(do=button) and ann.browser.live.game.name != first
     second = ann.browser.live.game.name
@@ -73,28 +73,28 @@ def test_a_hand_laid_by_hand_is_sorted_again_and_the_page_says_how_it_lies(guest
         return pressed, re.findall(r'id="card-(\w\w)"', shown)
 
     by, sorted_so = lies()
-    assert by == "suit"
+    assert by == "meld"
     first, last = sorted_so[0], sorted_so[-1]
     ann.do(do="move", card=first, place="10")
     assert lies() == ("none", [*sorted_so[1:], first])
     assert "selected>none" in ann.get("/options")
-    ann.do(by="suit")
-    assert lies() == ("suit", sorted_so)
+    ann.do(by="meld")
+    assert lies() == ("meld", sorted_so)
     ann.do(do="move", card=last, place="1")
-    ann.post("/options", sort="suit")
-    assert lies() == ("suit", sorted_so), "an option chosen on its page holds at once"
-    ann.do(by="value")
-    by, by_value = lies()
-    assert by == "value" and by_value != sorted_so
+    ann.post("/options", sort="meld")
+    assert lies() == ("meld", sorted_so), "an option chosen on its page holds at once"
+    ann.do(by="suit")
+    by, by_suit = lies()
+    assert by == "suit" and by_suit != sorted_so
     ann.do(by="none")
-    assert lies() == ("none", by_value)
+    assert lies() == ("none", by_suit)
     # Sorted at the deal alone, the hand is marked as sorted while it lies so.
-    ann.post("/options", sort="suit", sort_when="deal")
-    assert lies() == ("suit", sorted_so)
+    ann.post("/options", sort="meld", sort_when="deal")
+    assert lies() == ("meld", sorted_so)
     ann.do(do="move", card=first, place="3")
     assert lies()[0] == "none"
-    ann.do(by="suit")
-    assert lies() == ("suit", sorted_so)
+    ann.do(by="meld")
+    assert lies() == ("meld", sorted_so)
 
 
 def test_an_illegal_knock_is_what_the_rules_say(guest):
@@ -148,7 +148,7 @@ def test_spreads_are_chosen_and_cards_laid_off_by_hand(guest):
     assert "knock by Ann" in plain(ann.do(number="1"))
     ann.deal(prepared("ht1", deck(KNOCKS, FITS, "KD", "KC"), 1))
     shown = ann.do(do="pass")
-    assert "formula has knocked" in shown and shown.count(" fits") == 3
+    assert "Computer has knocked" in shown and shown.count(" fits") == 3
     ann.do(card="3H")
     assert "you cannot lay off that card now; you can lay off the 7♠ or J♠" in plain(ann.do(card="9H"))
     ann.do(card="JS")
@@ -172,7 +172,7 @@ def test_a_hint_says_why_and_marks_the_card(guest):
     assert "Hint: knock with the K♣: it leaves 6 points" in plain(shown)
     assert re.search(r'hinted"><button class="card" id="card-KC"', shown)
     # The button that the hint means stands out, not the first one.
-    assert re.findall(r'id="do-(\w+)"[^>]*class="primary"', shown) == ["knock"]
+    assert re.findall(r'id="do-(\w+)"[^>]*class="place-\d hinted"', shown) == ["knock"]
 
 
 def test_the_pile_and_what_was_taken_are_shown_only_if_wished(guest):
@@ -180,7 +180,7 @@ def test_the_pile_and_what_was_taken_are_shown_only_if_wished(guest):
     ann.get("/table")
     ann.do(do="pass")
     shown = plain(ann.do(card="3D"))
-    assert "formula takes the 3♦ from the pile and discards" in shown and "last taken: 3♦ by formula" in shown
+    assert "Computer takes the 3♦ from the pile and discards" in shown and "last taken: 3♦ by Computer" in shown
     assert "taken by the opponent" not in shown
     ann.browser.session.set_option("memory", "on")
     shown = ann.get("/table")
@@ -214,7 +214,7 @@ def test_an_unfinished_game_goes_on_after_a_crash(guest, tmp_path):
 
 def test_a_new_game_is_warned_of_while_another_is_unfinished(guest):
     ann = guest(prepared("eaai", deck(LOOSE, NO_MELD, "KD", "KC"), 0))
-    assert "There is an unfinished game: Ann 0, formula 0 after 0 hands." in plain(ann.get("/"))
+    assert "There is an unfinished game: Ann 0, Computer 0 after 0 hands." in plain(ann.get("/"))
     assert "its points are lost" in plain(ann.post("/new"))
     assert ann.browser.session.file.game["name"] == "prepared"
     ann.post("/new", sure="1")
@@ -292,14 +292,14 @@ def test_an_opponent_that_is_lost_gets_a_sentence_and_the_game_stays(guest, tmp_
 
     sound, ann.browser.live.opponent = ann.browser.live.opponent, Failing(GinError("the program has ended"))
     shown = plain(ann.do(do="pass"))
-    assert "formula cannot play: the program has ended The game is kept." in shown and "Let it try again" in shown
-    assert "it is formula's turn" in plain(ann.do(do="stock"))
+    assert "Computer cannot play: the program has ended The game is kept." in shown and "Let it try again" in shown
+    assert "it is Computer's turn" in plain(ann.do(do="stock"))
     ann.browser.live.opponent = sound
     shown = plain(ann.do(do="again"))
-    assert "cannot play" not in shown and "formula passes on the K♦" in shown
+    assert "cannot play" not in shown and "Computer passes on the K♦" in shown
     # One that cannot even begin leaves the game that there was.
     command = f"cmd:{shlex.quote(sys.executable)} {program}"
     ann.browser.session.allowed.add(command)
     assert "Your opponent is" in plain(ann.post("/options", opponent=command))
     shown = plain(ann.post("/new", sure="1"))
-    assert "Ann is at the table" in shown and "unfinished game: Ann 0, formula 0" in shown
+    assert "Ann is at the table" in shown and "unfinished game: Ann 0, Computer 0" in shown

@@ -19,7 +19,9 @@ from ginenv.hands.hand import Match
 from ginenv.hands.records import format_record
 from ginenv.tables.players import make_player
 from tests.support.browser import Person, Table
-from tests.support.session_scenes import FITS, KNOCKS, MANY_WAYS, NO_MELD, deck, prepared
+from tests.support.scale import SCALE
+from tests.support.session_scenes import FITS, KNOCKS, LOOSE, MANY_WAYS, NO_MELD, deck, prepared
+from tests.support.web_scenes import command_of
 
 pytestmark = pytest.mark.browser
 
@@ -62,7 +64,7 @@ def test_whole_games_are_played(table, sit, rules, keys):
     person.play_game()
     assert person.faults == []
     shown = person.page.inner_text("#table")
-    assert any(words in shown for words in ("You win the game", "formula wins the game", "Nobody wins"))
+    assert any(words in shown for words in ("You win the game", "Computer wins the game", "Nobody wins"))
     assert str(there.browser.live.match.sheet().totals[0]) in shown
 
 
@@ -83,7 +85,7 @@ def test_melds_are_spread_and_cards_laid_off_by_hand(table, sit, keys):
     there.browser.session.file.game = prepared("ht1", deck(KNOCKS, FITS, "KD", "KC"), 1).to_json()
     person.begin()
     person.press("p", "#do-pass")
-    person.page.locator("h2 >> text=formula has knocked").wait_for()
+    person.page.locator("h2 >> text=Computer has knocked").wait_for()
     for card in ("3H", "JS"):
         person.pick(card)
         person.page.locator(f".group.laid [aria-label^='{'3' if card == '3H' else 'jack'}']").wait_for()
@@ -210,6 +212,102 @@ def test_both_hands_of_a_picture_can_be_read_without_scrolling_sideways(table, s
             assert min(b - a for a, b in itertools.pairwise(lefts)) >= apart
 
 
+SIZES = [(1280, 720), (1440, 900), (1920, 1080), (768, 1024), (390, 664)]
+# Where every button and every card of the hand is, how far the table reaches, and what can be scrolled.
+LOOK = """() => {
+    const box = each => { const {x, y, width, height} = each.getBoundingClientRect(); return [x, y, width, height].map(Math.round); };
+    const buttons = [...document.querySelectorAll("#act button[id]:not(.card, .way), #act a[id]")].map(each => [each.id, box(each)]);
+    const cards = [...document.querySelectorAll("#hand li")].map((each, n) => [`card ${n}`, box(each)]);
+    const all = [...document.querySelectorAll("#act, #act *")];
+    const scrolls = all.filter(each => each.scrollHeight > each.clientHeight + 1 && getComputedStyle(each).overflowY === "auto");
+    return {
+        phase: document.getElementById("table").dataset.phase,
+        places: [...buttons, ...cards],
+        page: [document.documentElement.scrollWidth, document.documentElement.scrollHeight],
+        scrolls: scrolls.map(each => each.outerHTML.slice(0, 90)),
+    };
+}"""
+
+
+@pytest.mark.parametrize("rules", ["dg-standard", "gr-oklahoma", "ht1", "ht2-simple"])
+def test_nothing_moves_within_a_phase_and_nothing_has_to_be_scrolled(table, sit, rules):
+    there = table(rules=rules, opponent="simple")
+    person = sit(there)
+    person.begin()
+    page, browser, places, faults = person.page, there.browser, {}, []
+    for step in range(12 * SCALE):
+        live = browser.live
+        if step % 3 == 1:
+            browser.command("hint", {})
+        page.goto(there.address + "/table")
+        if step % 2:
+            page.evaluate("document.querySelector('#hand [aria-pressed]')?.setAttribute('aria-pressed', 'true')")
+        for size in SIZES:
+            page.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
+            seen = page.evaluate(LOOK)
+            if seen["scrolls"] or any(have > room for have, room in zip(seen["page"], size, strict=True)):
+                faults.append((step, size, seen["phase"], seen["page"], seen["scrolls"]))
+            for name, box in seen["places"]:
+                before = places.setdefault((size, seen["phase"], name), box)
+                if box != before:
+                    faults.append((step, size, seen["phase"], name, before, box))
+        do, values = (
+            ("next", {}) if live.hand.is_over else command_of(live, int(person.decent.act(live.hand.view(0))[0]))
+        )
+        browser.command(do, {"at": browser.mark, **values})
+        if browser.pending_knock is not None and step % 2:
+            browser.command("just discard", {"at": browser.mark, **values})
+        if live.match.is_over:
+            break
+    assert not faults, faults[:8]
+    assert {"draw", "discard"} <= {phase for _, phase, _ in places}
+
+
+def test_the_first_card_is_three_clicks_away(sit, table, tmp_path):
+    there = table()
+    there.sessions.free("Ann")
+    there.sessions.home.remove("Ann")
+    page = sit(there).page
+    page.goto(there.entrance)
+    page.fill("#name", "Bob")
+    page.click("text=Take a seat")
+    page.click("label:has-text('Oklahoma')")
+    page.click("text=Begin a game")
+    page.locator("#hand .card").first.wait_for()
+    assert page.locator(".limit").inner_text().startswith("limit ")
+    assert there.sessions.browser_session("Bob").live.match.rules.oklahoma
+
+
+@pytest.mark.parametrize("wish", ["", "reduced", "off"])
+def test_cards_move_unless_somebody_wishes_otherwise(table, sit, wish):
+    there = table(prepared("eaai", deck(LOOSE, NO_MELD, "KD", "KC"), 0), animations="off" if wish == "off" else "on")
+    person = sit(there, reduced_motion="reduce" if wish == "reduced" else "no-preference")
+    person.begin()
+    page = person.page
+    page.click("#do-pass")
+    page.locator('#table[data-phase="discard"]').wait_for()
+    # What moves is noted when it begins: this machine may be slower than the movement.
+    page.evaluate(
+        """() => {
+            window.begun = [];
+            const animate = Element.prototype.animate;
+            Element.prototype.animate = function (...given) { begun.push(this.dataset.name); return animate.apply(this, given); };
+        }"""
+    )
+    person.pick("KS")
+    box = page.locator("#hand li").first.bounding_box()
+    person.pick("KS")
+    page.locator('#table[data-phase="draw"]').wait_for()
+    moved = set(page.evaluate("begun"))
+    assert ("KS" in moved and any(len(name) > 2 for name in moved)) == (not wish), moved
+    # Nothing that can be clicked moves with its picture, and a click does not wait.
+    assert page.locator("#hand li").first.bounding_box() == box
+    page.click("#do-stock")
+    page.locator('#table[data-phase="discard"]').wait_for()
+    page.locator(".ghost").first.wait_for(state="detached")
+    assert person.faults == []
+
+
 @pytest.mark.parametrize("phase", ["discard", "layoff"])
 def test_cards_of_a_hand_are_large_enough_to_tap_on_a_phone(table, sit, phase):
     laid = prepared("ht1", deck(KNOCKS, FITS, "KD", "KC"), 1)
@@ -220,16 +318,17 @@ def test_cards_of_a_hand_are_large_enough_to_tap_on_a_phone(table, sit, phase):
     page = person.page
     page.locator(f'#table[data-phase="{phase}"]').wait_for()
     cards = page.locator("#hand .card")
-    for card in cards.all():
+    lefts = [card.bounding_box()["x"] for card in cards.all()] + [390]
+    for card, left, right in zip(cards.all(), lefts, lefts[1:], strict=False):
         box = card.bounding_box()
-        assert box["x"] >= 0 and box["x"] + box["width"] <= 390 and box["width"] >= 44
-        # Nothing lies on it: the middle of what is drawn is the card itself.
+        assert box["x"] >= 0 and box["x"] + box["width"] <= 390 and min(box["width"], right - left) >= 24
+        # Nothing lies on what can be seen of it.
         assert card.evaluate(
-            """each => {
-                each.scrollIntoView({block: "center"});
+            """(each, shown) => {
                 const box = each.getBoundingClientRect();
-                return each.contains(document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2));
-            }"""
+                return each.contains(document.elementFromPoint(box.left + shown / 2, box.top + box.height / 2));
+            }""",
+            min(box["width"], right - left),
         )
     if phase == "discard":
         assert cards.count() == 11
@@ -292,7 +391,7 @@ def test_axe_finds_nothing(table, sit, axe, scheme, monkeypatch):
 
     look("the first upcard")
     page.click("#do-pass")
-    page.locator("h2 >> text=formula has knocked").wait_for()
+    page.locator("h2 >> text=Computer has knocked").wait_for()
     look("lay-off")
     page.click("#do-done")
     page.locator("#outcome").wait_for()

@@ -11,6 +11,7 @@ from agents.play.store import Home
 from agents.web import warmup as ready
 from agents.web.browser_session import Sessions
 from agents.web.jobs import Jobs
+from ginenv.engine.rules import PRESETS
 from ginenv.errors import GinError
 from tests.support.session_scenes import KNOCKS, LOOSE, NO_MELD, deck, prepared
 from tests.support.web_scenes import ADDRESS, TOKEN, Failing, Guest, browser_of, plain
@@ -63,9 +64,9 @@ def test_an_agent_that_fails_in_whatever_way_does_not_take_the_game_with_it(gues
     ann.get("/table")
     sound, ann.browser.live.opponent = ann.browser.live.opponent, Failing(ZeroDivisionError("by nothing"))
     shown = plain(ann.do(do="pass"))
-    assert "formula cannot play: it has failed (ZeroDivisionError: by nothing). The game is kept." in shown
+    assert "Computer cannot play: it has failed (ZeroDivisionError: by nothing). The game is kept." in shown
     ann.browser.live.opponent = sound
-    assert "formula passes on the K♦" in plain(ann.do(do="again"))
+    assert "Computer passes on the K♦" in plain(ann.do(do="again"))
 
 
 def test_bad_input_is_a_sentence_on_the_page_and_the_game_stays(guest):
@@ -141,16 +142,23 @@ def test_the_end_of_a_hand_is_announced(guest):
     ann.deal(prepared("eaai", deck(NO_MELD, KNOCKS, "KD", "KC", "KH"), 0))
     while not ann.browser.live.hand.is_over:
         shown = plain(ann.move())
-    assert "formula draws from the stock and knocks with" in shown and "knock by formula" in shown
+    assert "Computer draws from the stock and knocks with" in shown and "knock by Computer" in shown
 
 
 def test_the_lobby_says_what_the_names_stand_for_and_how_the_game_goes(guest):
     ann = guest()
     shown = plain(ann.get("/"))
-    assert "formula (the built-in formulas, which hints come from too)" in shown
-    assert "dg-standard (knock with 10 or less" in shown and "Gin rummy in short" in shown
-    ann.browser.session.set_option("rules", "dg-standard,knock_limit=5")
-    assert "knock with 10 or less" not in plain(ann.get("/"))
+    assert shown.index("Level 1") < shown.index("Level 4") < shown.index("Computer plays by fixed formulas")
+    assert (
+        "Hollywood" in shown
+        and "Tournament 2021" in shown
+        and "Gin rummy in short" in shown
+        and "gin bonus" not in shown
+    )
+    ann.browser.session.set_option("rules", "dg-standard,gin_bonus=20")
+    assert "Standard, gin bonus 20" in plain(ann.get("/"))
+    ann.post("/new", sure="1", opponent="simple", rules="dg-oklahoma")
+    assert ann.browser.live.game.opponent == "simple" and ann.browser.live.match.rules == PRESETS["dg-oklahoma"]
 
 
 def test_compilation_of_the_rules_is_announced(guest):

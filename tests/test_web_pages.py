@@ -29,7 +29,7 @@ def test_rules_are_chosen_by_preset_and_rule_by_rule(guest):
     shown = ann.get("/rules")
     for name in PRESETS:
         assert f'value="{name}"' in shown
-    assert "The rules are gr-oklahoma." in plain(ann.post("/options", rules="gr-oklahoma", back="/rules"))
+    assert "The rules are Automatic gin, Oklahoma." in plain(ann.post("/options", rules="gr-oklahoma", back="/rules"))
     fields = dict(re.findall(r'<input id="rule-(\w+)"[^>]* value="(\d+)"', ann.get("/rules")))
     assert fields["target"] == "150"
     ann.post("/rules", preset="gr-oklahoma", **fields | {"target": "90"})
@@ -74,7 +74,7 @@ def test_statistics_are_reset_only_if_meant(guest):
     ann = guest(rules="openspiel")
     assert "has not played a hand yet" in ann.get("/statistics")
     ann.play_game()
-    assert "openspiel" in plain(ann.post("/statistics", which=""))
+    assert "OpenSpiel" in plain(ann.post("/statistics", which=""))
     assert "has not played a hand yet" in ann.post("/statistics", which="", sure="1")
 
 
@@ -130,7 +130,7 @@ def test_two_agents_are_watched_step_by_step(guest, monkeypatch):
     monkeypatch.setattr("agents.web.replay_pages.MAX_SECONDS", 60.0)
     ann = guest()
     shown = ann.post("/watch", first="simple", second="formula", rules="openspiel", seed="7")
-    assert "simple against formula" in plain(shown) and "hand 1, step 1" in plain(shown)
+    assert "Simple against Computer" in plain(shown) and "hand 1, step 1" in plain(shown)
     assert re.search(r'name="seed"[^>]*value="7"', shown), "the seed that is played"
     assert len(re.findall(r"<title>\w.</title>", shown)) >= 20, "both hands lie open"
     page = attribute(shown.split('id="step-on"')[1], "hx-get").replace("&amp;", "&")
@@ -152,9 +152,9 @@ def test_records_are_stepped_through_and_a_bad_one_is_explained(guest):
     history = ann.browser.live.match.played[0].history
     assert "step 1" in plain(ann.get("/replay?record=1"))
     shown = plain(ann.get(f"/replay?record=1&at={len(history)}"))
-    assert ann.browser.live.match.outcomes[0].describe(("Ann", "formula")).split(";")[0] in shown
+    assert ann.browser.live.match.outcomes[0].describe(("Ann", "Computer")).split(";")[0] in shown
     text = ann.get("/records/1.gin")
-    assert "Ann against formula" in plain(ann.post("/replay", text=text))
+    assert "Ann against Computer" in plain(ann.post("/replay", text=text))
     for bad in ("", "ginrecord 1 game", text.replace("discard", "knock", 1), text[:200], "\0" * 50):
         assert "cannot be played again" in ann.refused("/replay", text=bad)
     ann.refused("/replay?record=77")
@@ -210,7 +210,7 @@ def test_a_hand_is_analysed_stepped_through_and_played_otherwise(guest, few_worl
     hand, number = ann.browser.live.match.played[-1], len(ann.browser.live.match.played)
     analysed(ann, "/analysis?last=1")
     shown = analysed(ann, f"/analysis?game={game.id}&hand={number}&move=3")
-    assert f"move 3. {'Ann' if hand.after(2).turn == 0 else 'formula'}:" in plain(shown)
+    assert f"move 3. {'Ann' if hand.after(2).turn == 0 else 'Computer'}:" in plain(shown)
     # The true hand stands beside the belief: as many frames as cards that are hidden or known.
     hand_cards = int(hand.after(2).state["hands"][0, 1 - hand.after(2).turn])
     assert shown.count('class="in-hand"') == hand_cards.bit_count()
@@ -280,7 +280,7 @@ def test_positions_records_and_seeds_are_analysed_and_nothing_hidden_is_shown(gu
     assert not any(f"<title>{name}</title>" in picture for name in theirs)
     sent = {"seed": "4", "rules": "openspiel", "first": "simple", "second": "formula"}
     answer = ann.client.post("/analysis/seed", data=sent)
-    assert answer.status_code == 200 and "simple against formula" in plain(answer.text)
+    assert answer.status_code == 200 and "Simple against Computer" in plain(answer.text)
     # Whoever sits down again begins to count again, and gets no analysis of another hand.
     ann.post("/players", do="free", name="Ann")
     again = ann.client.post("/analysis", data={"text": format_position(Hand.deal("eaai", seed=7))})

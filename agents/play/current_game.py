@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from agents.play.display_names import display_opponent
 from agents.play.game import OPPONENT, PERSON, Game
-from agents.play.hand_order import moved_card, shuffled_cards, sorted_cards, updated_order
+from agents.play.hand_order import melds_of_view, moved_card, shuffled_cards, sorted_cards, updated_order
 from agents.play.moves import Turn, action_words, count
-from agents.play.options import variation
+from agents.play.options import Options, variation
 from agents.play.store import PlayerFile
-from ginenv.engine.actions import KNOCK, PASS, PHASE_UPCARD, STOCK, UPCARD
+from ginenv.engine.actions import KNOCK, PASS, PHASE_LAYOFF, PHASE_SPREAD, PHASE_UPCARD, STOCK, UPCARD
 from ginenv.engine.cards import card_name, cards_of
 from ginenv.engine.engine import NO_CARD
 from ginenv.engine.melds import deadwood
@@ -57,7 +58,7 @@ class CurrentGame:
         self.game = game
         self.opponent = opponent
         self.match = game.match
-        self.names = file.name, game.opponent_name
+        self.names = file.name, display_opponent(game.opponent_name)
         self._events: list[Event] = []
         self._begin(dealt=not game.order)
 
@@ -117,6 +118,8 @@ class CurrentGame:
     def _tell(self, before: Any, action: int) -> None:
         hand, theirs = self.hand, self.names[1]
         if before["seat"] == OPPONENT:
+            if before["phase"] == PHASE_SPREAD:
+                return
             words, kind = f"{action_words(action, before)}.", "take" if action == UPCARD else "opponent"
             if self._events and self._events[-1].kind in ("take", "opponent"):
                 start, kind = self._events.pop()
@@ -162,7 +165,7 @@ class CurrentGame:
         tally.add_hand(outcome, PERSON)
         if self.match.is_over:
             tally.add_game(self.match, PERSON)
-        self.file.write_record(self.game.name, self.match, self.names)
+        self.file.write_record(self.game.name, self.match, (self.file.name, self.game.opponent_name))
 
     def _show_opponent(self) -> None:
         with warnings.catch_warnings(record=True) as caught:
@@ -182,12 +185,18 @@ class CurrentGame:
         """Puts the person's cards in the order that the options ask for; a new card stays at the right during its turn."""
         options, view = self.file.options, self.view
         hand, new = int(view["hand"]), view["drawn"] != NO_CARD or view["taken"] != NO_CARD
+        # Each card that is laid off may leave other melds in the hand: it is not sorted meanwhile.
+        lays_off = view["phase"] == PHASE_LAYOFF
         if dealt and options.sort == "none":
             self.game.order = shuffled_cards(cards_of(hand), int(view["luck"]))
-        elif options.sort != "none" and (dealt or (options.sort_when == "always" and not new)):
-            self.game.order = sorted_cards(cards_of(hand), options.sort, options.direction)
+        elif options.sort != "none" and (dealt or (options.sort_when == "always" and not new and not lays_off)):
+            self.game.order = self._sorted(cards_of(hand), options)
         else:
             self.game.order = updated_order(self.game.order, hand)
+
+    def _sorted(self, cards: list[int], options: Options) -> list[int]:
+        melds = melds_of_view(self.view) if options.sort == "meld" else ()
+        return sorted_cards(cards, options.sort, options.direction, melds)
 
     def card_at(self, place: int) -> int:
         """The card at a place of the person's hand, from 1."""
@@ -198,22 +207,22 @@ class CurrentGame:
     def sort(self, by: str = "", direction: str = "") -> None:
         """Sorts the person's hand now; a word left out follows the options. With ``sort_when=always`` it stays sorted this way."""
         options = self.file.options
-        options = options.changed("sort", by or (options.sort if options.sort != "none" else "suit"))
+        options = options.changed("sort", by or (options.sort if options.sort != "none" else "meld"))
         if direction:
             options = options.changed("direction", direction)
         if options.sort_when == "always":
             self.file.options = options
         if options.sort != "none":
-            self.game.order = sorted_cards(self.game.order, options.sort, options.direction)
+            self.game.order = self._sorted(self.game.order, options)
         self.save()
 
     @property
     def sorting(self) -> str:
-        """How the person's hand is sorted, by the options or by chance: ``suit`` or ``value``, else ``none``."""
+        """How the person's hand is sorted, by the options or by chance: ``meld``, ``suit`` or ``value``, else ``none``."""
         options = self.file.options
         if options.sort_when == "always" or options.sort == "none":
             return options.sort
-        lies_so = self.game.order == sorted_cards(self.game.order, options.sort, options.direction)
+        lies_so = self.game.order == self._sorted(self.game.order, options)
         return options.sort if lies_so else "none"
 
     def move_card(self, card: int, place: int) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ginenv.engine.actions import PHASE_SPREAD
@@ -15,13 +15,18 @@ from ginenv.view.wording import my_holding
 SUIT_ORDER = "HSDC"
 
 
-def sorted_cards(cards: Iterable[int], by: str, direction: str = "ascending") -> list[int]:
-    """Cards sorted by ``value`` or by ``suit``; suits always go hearts, spades, diamonds, clubs."""
+def sorted_cards(cards: Iterable[int], by: str, direction: str = "ascending", melds: Sequence[int] = ()) -> list[int]:
+    """Cards sorted by ``value``, by ``suit`` or by ``meld``; suits always go hearts, spades, diamonds, clubs.
+
+    By ``meld``, those of ``melds`` (masks) come first, one after the other, and the other cards follow by value.
+    """
     sign = -1 if direction == "descending" else 1
 
-    def key(card: int) -> tuple[int, int]:
+    def key(card: int) -> tuple[int, int, int]:
         value, suit = sign * (card % 13), SUIT_ORDER.index(SUITS[card // 13])
-        return (value, suit) if by == "value" else (suit, value)
+        if by != "meld":
+            return (0, value, suit) if by == "value" else (0, suit, value)
+        return next((n for n, meld in enumerate(melds) if meld >> card & 1), len(melds)), value, suit
 
     return sorted(cards, key=key)
 

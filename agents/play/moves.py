@@ -170,12 +170,16 @@ class Turn:
         raise self.refusal("knock" if knocks else "discard")
 
     def _gin(self) -> int:
-        ways = [card for card in cards_of(self._knocks) if not self.left(card)]
-        if not ways:
+        best = self.best_knock()
+        if best is None or self.left(best - KNOCK):
             least = min(self.left(card) for card in cards_of(self.hand))
             raise GinError(f"you cannot go gin: the best discard leaves {count(least)}")
-        # Which of several cards is discarded makes no difference to the score.
-        return KNOCK + max(ways, key=lambda card: card % 13)
+        return best
+
+    def best_knock(self) -> int | None:
+        """The knock that leaves the least deadwood, of several the one with the highest card; None if there is none."""
+        ways = cards_of(self._knocks)
+        return KNOCK + min(ways, key=lambda card: (self.left(card), -(card % 13))) if ways else None
 
     def may_knock(self, card: int) -> bool:
         """Whether a knock that discards this card is legal."""

@@ -47,8 +47,8 @@ class Options(StoredModel):
         default=False, description="the opponent always discards its highest card outside its melds"
     )
     learning: bool = Field(default=True, description="a level learns from the hands that you play against it")
-    sort: Literal["suit", "value", "none"] = Field(
-        default="suit", description="how your hand is sorted; none: it stays as you lay it"
+    sort: Literal["meld", "suit", "value", "none"] = Field(
+        default="meld", description="how your hand is sorted; meld: sets and runs first; none: it stays as you lay it"
     )
     direction: Literal["ascending", "descending"] = Field(default="ascending", description="the direction of sorting")
     sort_when: Literal["always", "deal"] = Field(
@@ -63,10 +63,12 @@ class Options(StoredModel):
     card_back: Literal["lattice", "waves", "suits", "rings"] = Field(
         default="lattice", description="the backs of the cards, in the browser"
     )
+    four_colours: bool = Field(default=False, description="clubs green and diamonds blue, in the browser")
     change_back: bool = Field(default=False, description="another back for every hand, in the browser")
     cloth: Literal["green", "blue", "wine", "slate"] = Field(
         default="green", description="the cloth on the table, in the browser"
     )
+    animations: bool = Field(default=True, description="cards move on the table, in the browser")
     always_resume: bool = Field(default=False, description="an unfinished game goes on as soon as you take your seat")
 
     def changed(self, name: str, text: str) -> Options:

@@ -12,6 +12,7 @@ from pathlib import Path
 from agents.files import write_text, writing
 from agents.play.allowed import check_allowed
 from agents.play.current_game import CurrentGame
+from agents.play.display_names import display_opponent, display_rules
 from agents.play.game import Game
 from agents.play.moves import count
 from agents.play.opponents import make_opponent, start_opponent
@@ -80,7 +81,7 @@ class Session:
         if self.file.game is None:
             return ""
         game = self._read_game()
-        score = f"{self.file.name} {game.match.score[0]}, {game.opponent_name} {game.match.score[1]}"
+        score = f"{self.file.name} {game.match.score[0]}, {display_opponent(game.opponent_name)} {game.match.score[1]}"
         return f"{score} after {count(len(game.match.played), 'hand')}"
 
     def new_game(self) -> CurrentGame:
@@ -148,8 +149,8 @@ class Session:
         if self.game is not None and name in ("sort", "direction", "sort_when") and options.sort != "none":
             self.game.sort()
         words = {
-            "rules": f"{capped}The rules are {options.rules}.",
-            "opponent": f"Your opponent is {options.opponent_name}.",
+            "rules": f"{capped}The rules are {display_rules(options.rules)}.",
+            "opponent": f"Your opponent is {display_opponent(options.opponent_name)}.",
         }
         later = self.game is not None and name in ("rules", "opponent", "easy_game", "learning")
         return (

@@ -13,6 +13,7 @@ from starlette.responses import HTMLResponse, Response
 
 from agents.analysis import KINDS, MARKS, Analyst, Decision, HandAnalysis, Subject, deal_and_play, read_hands
 from agents.analysis.marks import UNCLEAR
+from agents.play.display_names import display_opponent
 from agents.play.moves import action_words, count
 from agents.play.review import analyse_games, analysed, mistakes, num_analysed
 from agents.web.belief_map import belief_map
@@ -75,6 +76,7 @@ class _Hand:
             subject = request.browser_session.subjects.get(number)
             hands, self.names = subject.hands, subject.names
             self.page = f"/analysis?subject={number}"
+        self.names = display_opponent(self.names[0]), display_opponent(self.names[1])
         self.hands = len(hands)
         if not 1 <= self.number <= self.hands:
             raise GinError(f"there is no hand {self.number}; the hands that have ended are 1 to {self.hands}")

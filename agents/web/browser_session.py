@@ -14,7 +14,7 @@ from agents.play.store import Home, PlayerFile
 from agents.web.form_fields import integer_field
 from agents.web.jobs import Jobs
 from agents.web.replay_pages import Watched
-from ginenv.engine.actions import KNOCK, STOCK
+from ginenv.engine.actions import KNOCK, STOCK, UPCARD
 from ginenv.engine.cards import card_name, parse_card
 from ginenv.errors import GinError
 
@@ -40,6 +40,13 @@ _MAX_REQUESTS = 8
 _BEHIND = "This window was behind: the game has gone on meanwhile (in another window, perhaps). Nothing was played; here is the table."
 
 
+def _step(phase: str, action: int) -> str:
+    """What everybody sees of an opponent's action, in a word for ``motion.js``."""
+    if phase == "discard":
+        return f"drop-{card_name(action % KNOCK)}"
+    return {STOCK: "stock", UPCARD: "take"}.get(action, "")
+
+
 class BrowserSession:
     """A player at the table.
 
@@ -53,8 +60,9 @@ class BrowserSession:
         subjects: hands to analyse that are not stored.
         jobs: work that the player waits for.
         events: what both sides did since the person's last move.
+        steps: the same in words for ``motion.js``, to be shown once: ``discard-7C`` by the person, then what the opponent did.
         messages: sentences to show once, as pairs of a kind (``warning`` or ``plain``) and words.
-        request: the card about whose discard the person is asked whether to knock instead, or None.
+        pending_knock: the card about whose discard the person is asked whether to knock instead, or None.
         hint: the action of a hint and its words, or None.
         trouble: why the opponent cannot play; empty if it can.
     """
@@ -66,6 +74,8 @@ class BrowserSession:
         self.watched, self.subjects = Watched(), Watched()
         self.jobs = Jobs()
         self.messages: list[tuple[str, str]] = []
+        self.steps: list[str] = []
+        self._places: list[int] = []
         self._clear()
 
     def _clear(self) -> None:
@@ -110,6 +120,19 @@ class BrowserSession:
         messages, self.messages = self.messages, []
         return messages
 
+    def take_steps(self) -> list[str]:
+        """Returns the steps that have not been shown yet."""
+        steps, self.steps = self.steps, []
+        return steps
+
+    def places(self) -> list[int | None]:
+        """The person's cards from left to right; in lay-offs None where a card lay, so that the others stay where they are."""
+        order = self.live.game.order
+        lies_still = [card for card in self._places if card in order] == order
+        if not (lies_still and self.live.hand.phase == "layoff"):
+            self._places = list(order)
+        return [card if card in order else None for card in self._places]
+
     @contextmanager
     def shows_errors(self) -> Iterator[None]:
         """Turns a refusal inside its block into a sentence to show."""
@@ -145,7 +168,9 @@ class BrowserSession:
         self.trouble = ""
         while not live.hand.is_over and live.hand.turn != PERSON:
             try:
+                phase = live.hand.phase
                 live.opponent_plays()
+                self.steps.append(_step(phase, live.hand.history[-1]))
             except (GinError, OSError) as error:
                 self.trouble = str(error)
                 break
@@ -159,6 +184,7 @@ class BrowserSession:
         still = [events for events in self.events if events.kind in ("opponent", "take")] if action >= STOCK else []
         self._clear()
         self.events = still
+        self.steps = [f"discard-{card_name(action % KNOCK)}"] if self.live.hand.phase == "discard" else []
         self.live.play(action)
         self._go_on()
 
@@ -206,6 +232,8 @@ class BrowserSession:
             return turn.action(do, integer_field(values, "number"))
         if do not in ("lay off", "discard", "just discard", "knock", "gin later"):
             return turn.action(do)
+        if do == "knock" and not values.get("card") and (least := turn.best_knock()) is not None:
+            return least
         if not values.get("card"):
             raise GinError("choose a card first")
         card = parse_card(values["card"])
@@ -243,7 +271,7 @@ class BrowserSession:
 
     def _move(self, values: Mapping[str, str]) -> None:
         if self.live.move_card(parse_card(values.get("card", "")), integer_field(values, "place")):
-            self.say("Your hand stays as you lay it from now on; ‘By suit’ or ‘By value’ sorts it again.")
+            self.say("Your hand stays as you lay it from now on; ‘By meld’ sorts it again.")
 
     def _play_to_gin(self) -> None:
         live = self.live

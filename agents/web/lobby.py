@@ -25,13 +25,22 @@ _SWATCHES = ("cloth", "card_back")
 _FAN = (48, 49, 50, 51, 0)
 
 
+# Rules that the lobby offers, each in a line; the others are under "More".
+_RULE_SETS = {
+    "dg-standard": "knock with 10 points or less; to 100, with boxes and a game bonus",
+    "dg-simple": "no knocking: only gin ends a hand",
+    "dg-oklahoma": "the first upcard says with how many points you may knock",
+    "hollywood": "three games at once on one score sheet",
+    "eaai": "plain points to 100, a tie undercuts, the deal alternates",
+}
+_LEVELS = ("level-1", "level-2", "level-3", "level-4")
 # Descriptions of opponents; others are shown by name only.
 _OPPONENT_TEXTS = {
-    "level-1": "a beginner",
-    "level-2": "an intermediate player",
-    "level-3": "an advanced player",
-    "level-4": "an expert, with search",
-    "formula": "the built-in formulas, which hints come from too",
+    "level-1": "beginner",
+    "level-2": "intermediate",
+    "level-3": "advanced",
+    "level-4": "expert, with search",
+    "formula": "plays by fixed formulas, which hints come from too",
     "network": "the trained network",
     "search": "the network with search",
     "simple": "keeps the least deadwood, knocks as soon as it can, ignores what you do",
@@ -62,9 +71,15 @@ def lobby(request: Request) -> Response:
     if unfinished and browser.session.options.always_resume and browser.session.game is None:
         return request.go("/table")
     options = browser.session.options
-    about = PRESET_TEXTS.get(options.rules, ""), _OPPONENT_TEXTS.get(options.opponent, "")
+    # What was chosen under "More" stands beside the usual choices.
+    offered = {
+        "opponent": {name: _OPPONENT_TEXTS.get(name, "") for name in dict.fromkeys((*_LEVELS, options.opponent))},
+        "rules": {options.rules: PRESET_TEXTS.get(options.rules, "")} | _RULE_SETS,
+    }
+    if options.rules in _RULE_SETS:
+        offered["rules"] = _RULE_SETS
     return request.page(
-        "lobby.html", options=options, about=about, unfinished=unfinished, fan=_FAN, ready=_prepared(request)
+        "lobby.html", options=options, offered=offered, unfinished=unfinished, fan=_FAN, ready=_prepared(request)
     )
 
 
@@ -80,7 +95,7 @@ def _prepared(request: Request) -> Job | None:
 
 
 def new(request: Request) -> Response:
-    """Begins a game; an unfinished one is lost, if the form confirms it."""
+    """Begins a game, with the opponent and the rules of the form, if it names any; an unfinished one is lost, if the form confirms it."""
     browser = request.browser_session
     if browser.session.file.game is not None and not request.form.get("sure"):
         browser.say(
@@ -89,6 +104,10 @@ def new(request: Request) -> Response:
         )
         return request.go("/")
     with browser.shows_errors():
+        for name in ("opponent", "rules"):
+            value = request.form.get(name, browser.session.options.text(name))
+            if value != browser.session.options.text(name):
+                browser.session.set_option(name, value)
         browser.begin()
         return request.go("/table")
     return request.go("/")

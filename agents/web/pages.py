@@ -11,6 +11,7 @@ from typing import Any
 from jinja2 import Environment
 from markupsafe import Markup, escape
 
+from agents.play.display_names import display_opponent, display_rules
 from agents.reports.pages import environment
 from ginenv.engine.cards import RANKS, card_name, parse_card
 from ginenv.pictures.card_art import card_sheet
@@ -23,6 +24,7 @@ STATIC = {
     "htmx.min.js": "text/javascript",
     "table.js": "text/javascript",
     "busy.js": "text/javascript",
+    "motion.js": "text/javascript",
     "table.css": "text/css",
     "cards.svg": "image/svg+xml",
 }
@@ -49,11 +51,14 @@ def card_words(card: int) -> str:
 
 
 def card_image(card: int | str, label: str = "", extra: str = "") -> Markup:
-    """A card, by number, or a back, by name, as a picture; without a label it is hidden from screen readers."""
+    """A card, by number, or a back, by name, as a picture; without a label it is hidden from screen readers.
+
+    The class ``movable`` has it move over the table by its name (see ``motion.js``).
+    """
     name = card if isinstance(card, str) else card_name(card)
     accessible_name = Markup('role="img" aria-label="{}"').format(label) if label else Markup('aria-hidden="true"')
-    return Markup('<svg class="face {}" viewBox="0 0 100 140" {}><use href="{}#{}"/></svg>').format(
-        extra, accessible_name, static_link("cards.svg"), name
+    return Markup('<svg class="face {}" data-name="{}" viewBox="0 0 100 140" {}><use href="{}#{}"/></svg>').format(
+        extra, name, accessible_name, static_link("cards.svg"), name
     )
 
 
@@ -69,7 +74,7 @@ def with_symbols(text: str) -> Markup:
     def symbol(match: re.Match[str]) -> str:
         card = parse_card(match[0])
         colour = "red" if card // 13 >= 2 else "black"
-        return f'<span class="pip {colour}">{card_name(card, symbols=True).replace("T", "10")}\ufe0e</span>'
+        return f'<span class="pip {colour} {_SUIT_WORDS[card // 13]}">{card_name(card, symbols=True).replace("T", "10")}\ufe0e</span>'
 
     return Markup(_CARD.sub(symbol, str(escape(text))))
 
@@ -77,7 +82,7 @@ def with_symbols(text: str) -> Markup:
 @cache
 def _templates() -> Environment:
     found = environment("agents.web")
-    found.filters["symbols"] = with_symbols
+    found.filters.update(symbols=with_symbols, opponent=display_opponent, rules=display_rules)
     found.globals.update(link=static_link, card_image=card_image, card_words=card_words)
     return found
 

@@ -6,6 +6,7 @@ from markupsafe import Markup
 from matplotlib.ticker import MaxNLocator
 from starlette.responses import Response
 
+from agents.play.display_names import display_opponent, display_rules
 from agents.play.statistics import Tally
 from agents.reports.charts import ACCENT, INK, LINE, SOFT, drawing, svg_of_page
 from agents.reports.pages import shorten
@@ -26,7 +27,10 @@ def _bars(tallies: list[Tally], label: str, pairs: list[tuple[float, float]]) ->
             axes.barh(places, values, 0.32, color=colour, label=name)
             for place, value in zip(places, values, strict=True):
                 axes.annotate(f"{value:g}", (value, place), (5, 0), textcoords="offset points", va="center", color=SOFT)
-        names = [f"{shorten(tally.variation, 26)}\n{shorten(tally.opponent, 26)}" for tally in tallies]
+        names = [
+            f"{shorten(display_rules(tally.variation), 26)}\n{shorten(display_opponent(tally.opponent), 26)}"
+            for tally in tallies
+        ]
         axes.set_yticks(range(len(tallies)), names)
         axes.tick_params(axis="y", length=0)
         axes.invert_yaxis()
@@ -47,7 +51,7 @@ def _over_time(tallies: list[Tally], margins: list[list[int]]) -> Markup:
         for k, (tally, points) in enumerate(zip(tallies, margins, strict=True)):
             means = [sum(points[max(0, n - _LAST) : n]) / min(n, _LAST) for n in range(1, len(points) + 1)]
             style, colour = _LINES[k % len(_LINES)], (ACCENT, INK)[k // len(_LINES) % 2]
-            name = f"{shorten(tally.variation)} against {shorten(tally.opponent)}"
+            name = f"{shorten(display_rules(tally.variation))} against {shorten(display_opponent(tally.opponent))}"
             axes.plot(range(1, len(means) + 1), means, style, color=colour, label=name)
         axes.set_title(label, loc="left")
         axes.set_xlabel("hand")

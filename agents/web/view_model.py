@@ -13,17 +13,22 @@ from agents.web.browser_session import BrowserSession
 from agents.web.pages import card_words
 from ginenv.engine.actions import KNOCK, PASS, STOCK, UPCARD
 from ginenv.engine.cards import card_name, cards_of, mask_of
-from ginenv.engine.engine import NO_CARD
+from ginenv.engine.engine import NO_CARD, End
 from ginenv.engine.melds import MAX_ARRANGEMENTS, nth_arrangement, points_of
 from ginenv.pictures.card_art import BACKS
 from ginenv.pictures.sheet import ScoreSheet
 
 
-def _cards(order: list[int], melds: list[int], fresh: int = NO_CARD, hinted: int = NO_CARD) -> list[dict[str, Any]]:
-    """Cards in the order in which they lie, each with the meld that it belongs to."""
+def _cards(
+    order: list[int | None], melds: list[int], fresh: int = NO_CARD, hinted: int = NO_CARD
+) -> list[dict[str, Any] | None]:
+    """Cards in the order in which they lie, each with the meld that it belongs to, and None for an empty place."""
     kinds = {card: name for meld, name in zip(melds, meld_names(melds), strict=True) for card in cards_of(meld)}
-    shown = []
+    shown: list[dict[str, Any] | None] = []
     for place, card in enumerate(order, 1):
+        if card is None:
+            shown.append(None)
+            continue
         kind = kinds.get(card, "")
         words = [card_words(card), f"in {kind}" * bool(kind), "new" * (card == fresh), "hinted at" * (card == hinted)]
         shown.append(
@@ -55,18 +60,25 @@ def _spread_groups(cards: int, melds: list[int], laid: int = 0) -> list[dict[str
     return _groups(melds, in_suits(cards & ~mask_of(card for meld in melds for card in cards_of(meld))), laid)
 
 
-def _ended(view: Any, names: tuple[str, str]) -> list[dict[str, Any]]:
-    """Both hands at the end of a knocked hand, the knocker's first; nothing for a drawn hand."""
-    knocker = int(view["knocker"])
-    if knocker not in (0, 1):
-        return []
-    laid = int(view["laid"])
+def _ended(view: Any) -> list[list[dict[str, Any]]]:
+    """The melds of both hands at the end of a knocked hand, the person's first; of a drawn hand the person's alone."""
+    knocker, laid = int(view["knocker"]), int(view["laid"])
     hands = []
-    for side in (knocker, 1 - knocker):
-        cards = (int(view["hand"]), int(view["shown"]))[side] & ~laid
-        melds = [int(meld) & ~laid for meld in view["spread"]] if side == knocker else melds_of_cards(cards)
-        hands.append({"name": names[side], "groups": _spread_groups(cards, melds, 0 if side == knocker else laid)})
-    return hands
+    for side, cards in enumerate((int(view["hand"]), int(view["shown"]))):
+        melds = [int(meld) & ~laid for meld in view["spread"]] if side == knocker else melds_of_cards(cards & ~laid)
+        hands.append(_spread_groups(cards & ~laid, melds, laid if side == 1 - knocker else 0))
+    return hands if knocker in (0, 1) else [hands[0], []]
+
+
+# Hands that end in a way that is felt, and how the page calls that.
+_FANFARES = {End.GIN: "Gin", End.BIG_GIN: "Big gin", End.UNDERCUT: "Undercut"}
+
+
+def _fanfare(live: CurrentGame) -> dict[str, Any]:
+    """The word that stands across the table at the end of a hand, if any, and whether the person is the winner."""
+    outcome = live.match.outcomes[-1]
+    won = live.match.is_over and live.match.winner == PERSON
+    return {"word": _FANFARES.get(outcome.end, ""), "mine": outcome.winner == PERSON, "won": won}
 
 
 def _spreads(view: Any) -> list[dict[str, Any]]:
@@ -78,52 +90,59 @@ def _spreads(view: Any) -> list[dict[str, Any]]:
     return ways
 
 
-def _buttons(browser: BrowserSession, turn: Turn) -> list[dict[str, str]]:
-    """What can be done now: the command, its words, its key."""
+# Where the button of each command is, from 1 to 4: always in the same place.
+_PLACES = {"play to gin": 1, "gin later": 1, "take": 2, "knock": 2, "gin": 2, "done": 2, "keep": 4}
+
+
+def _button(do: str, words: str, key: str) -> dict[str, Any]:
+    return {"do": do, "words": words, "key": key, "place": _PLACES.get(do, 3)}
+
+
+def _buttons(browser: BrowserSession, turn: Turn) -> list[dict[str, Any]]:
+    """What can be done now: the command, its words, its key, and its place."""
     if browser.pending_knock is not None:
         left = turn.left(browser.pending_knock)
-        buttons = [
-            ("knock", f"Knock with {count(left)}" if left else "Go gin", "y"),
-            ("just discard", "No, just discard", "n"),
-            *([("gin later", "No, I play to gin", "g")] if left else []),
-            ("keep", "Back", "Escape"),
+        return [
+            *([_button("gin later", "No, play to gin", "g")] if left else []),
+            _button("knock", f"Knock with {count(left)}" if left else "Go gin", "y"),
+            _button("just discard", "No, just discard", "n"),
+            _button("keep", "Back", "Escape"),
         ]
-        return [{"do": do, "words": words, "key": key} for do, words, key in buttons]
-    legal = int(turn.view["legal"][2])
-    take = legal >> (UPCARD - STOCK) & 1
-    upcard = card_name(int(turn.view["upcard"])) if turn.view["upcard"] != NO_CARD else ""
-    buttons = {
-        "upcard": [("take", f"Take the {upcard}", "t"), ("pass", "Pass", "p")],
-        "draw": [("take", f"Take the {upcard}", "t"), ("stock", "Draw from the stock", "s")],
-        "wall": [("take", f"Take the {upcard} and knock", "t"), ("pass", "Pass: the hand is drawn", "p")],
-        "discard": [("discard", "Discard", "d"), ("knock", "Knock", "k")],
-        "layoff": [("done", "Done", "n")],
+    take = _button(
+        "take", f"Take the {card_name(int(turn.view['upcard']))}" if turn.view["upcard"] != NO_CARD else "", "t"
+    )
+    takes = [take] if int(turn.view["legal"][2]) >> (UPCARD - STOCK) & 1 else []
+    return {
+        "upcard": [*takes, _button("pass", "Pass", "p")],
+        "draw": [*takes, _button("stock", "Draw from the stock", "s")],
+        "wall": [*takes, _button("pass", "Pass: the hand is drawn", "p")],
+        "discard": _discard_buttons(turn),
+        "layoff": [_button("done", "Done", "n")],
         "spread": [],
     }[turn.phase]
-    shown = [{"do": do, "words": words, "key": key} for do, words, key in buttons if do != "take" or take]
-    if turn.phase == "discard":
-        if any(not turn.left(card) for card in cards_of(int(turn.view["legal"][1]))):
-            shown.append({"do": "gin", "words": gin_name(turn.view).capitalize(), "key": "i"})
-        words = "Playing to gin: stop" if turn.to_gin else "Play to gin"
-        shown.append({"do": "play to gin", "words": words, "key": "g"})
-    return shown
 
 
-def _primary(buttons: list[dict[str, str]], hint: tuple[int, str] | None, phase: str) -> str:
-    """The command whose button stands out: what a hint says, else the first."""
-    action = None if hint is None else hint[0]
-    named = {UPCARD: "take", STOCK: "stock", PASS: "done" if phase == "layoff" else "pass"}
-    if action is None:
-        hinted = ""
-    elif action >= STOCK:
-        hinted = named[action]
+def _discard_buttons(turn: Turn) -> list[dict[str, Any]]:
+    best, discard = turn.best_knock(), _button("discard", "Discard", "d")
+    stop = [_button("play to gin", "Stop playing to gin", "g")] if turn.to_gin else []
+    if best is None:
+        return [*stop, discard]
+    if not turn.left(best - KNOCK):
+        return [*stop, _button("gin", gin_name(turn.view).capitalize(), "i"), discard]
+    return [*(stop or [_button("play to gin", "Play to gin", "g"), _button("knock", "Knock", "k")]), discard]
+
+
+def _hinted(buttons: list[dict[str, Any]], hint: tuple[int, str] | None) -> str:
+    """The command whose button a hint means, if any."""
+    if hint is None:
+        return ""
+    action, commands = hint[0], [button["do"] for button in buttons]
+    if action >= STOCK:
+        meant = {UPCARD: ["take"], STOCK: ["stock"], PASS: ["pass", "done"]}[action]
     else:
-        hinted = "knock" if action >= KNOCK else "discard"
-    commands = [button["do"] for button in buttons]
-    if hinted == "discard" and hinted not in commands:
-        # The person is being asked whether to knock: a hint to discard means no.
-        hinted = "just discard"
-    return hinted if hinted in commands else commands[0] if commands else ""
+        # While the person is asked whether to knock, a hint to discard means no.
+        meant = ["knock", "gin"] if action >= KNOCK else ["discard", "just discard"]
+    return next((do for do in meant if do in commands), "")
 
 
 def sheet_values(sheet: ScoreSheet, names: tuple[str, str]) -> dict[str, Any]:
@@ -209,7 +228,11 @@ def table_values(browser: BrowserSession) -> dict[str, Any]:
         "phase": phase,
         "asks_for_card": asks_for_card,
         "fits": mask_of(cards_of(int(view["legal"][0]))) if phase == "layoff" else 0,
-        "hand": _cards(live.game.order, melds if options.mark_melds else [], new, hinted) if not over else [],
+        "slots": live.match.rules.hand_size + 1,
+        "motion": options.animations,
+        "four_colours": options.four_colours,
+        "steps": browser.take_steps(),
+        "hand": _cards(browser.places(), melds if options.mark_melds else [], new, hinted) if not over else [],
         "deadwood": _deadwood(live, melds) if options.mark_melds and not over else "",
         "upcard": int(view["upcard"]) if view["upcard"] != NO_CARD else None,
         "stock": int(view["stock"]),
@@ -224,7 +247,8 @@ def table_values(browser: BrowserSession) -> dict[str, Any]:
         if phase == "layoff"
         else [],
         "spreads": _spreads(view) if phase == "spread" else [],
-        "ended": _ended(view, live.names) if over else [],
+        "ended": _ended(view) if over else [],
+        "fanfare": _fanfare(live) if over else None,
         "outcome": live.match.outcomes[-1].describe(live.names) if over else "",
         "verdict": _verdict(live),
         "sheet": sheet_values(live.match.sheet(), live.names),
@@ -232,7 +256,7 @@ def table_values(browser: BrowserSession) -> dict[str, Any]:
         "last_taken": live.last_taken,
         "status": status,
         "buttons": buttons,
-        "primary": _primary(buttons, browser.hint, phase),
+        "hinted": _hinted(buttons, browser.hint),
         "pending_knock": card_name(browser.pending_knock) if browser.pending_knock is not None else "",
         "events": browser.events,
         "hint": browser.hint[1] if browser.hint is not None else "",

@@ -11,6 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, Response
 
 from agents.network.player import NetworkPlayer
+from agents.play.display_names import display_opponent
 from agents.play.moves import action_words
 from agents.play.options import variation
 from agents.reports.beliefs import belief_logits
@@ -54,7 +55,7 @@ def _beliefs(moment: Moment, names: tuple[str, str]) -> list[dict[str, Any]]:
 def _shown(steps: Steps, at: int, address: str, running: bool, can_run: bool) -> dict[str, Any]:
     """What ``replay_part.html`` shows of a moment."""
     moment = steps.moment(at)
-    hand, names = moment.hand, steps.names
+    hand, names = moment.hand, (display_opponent(steps.names[0]), display_opponent(steps.names[1]))
     if moment.action is not None:
         words = f"{names[hand.turn]} {action_words(moment.action, hand.view()[0])}."
     elif hand.is_over:

@@ -61,3 +61,22 @@ PRESET_TEXTS: dict[str, str] = {
     "hollywood-oklahoma": "three games at once to 150: the first upcard sets the limit, a spade doubles, boxes for gin and undercuts",
     "openspiel": "one hand by the rules of OpenSpiel: ties score nothing, and the taken upcard may be discarded",
 }
+
+# What people call them.
+PRESET_NAMES: dict[str, str] = {
+    "dg-standard": "Standard",
+    "dg-simple": "Straight gin",
+    "dg-oklahoma": "Oklahoma",
+    "hollywood": "Hollywood",
+    "eaai": "Tournament 2021",
+    "gr": "Automatic gin",
+    "gr-oklahoma": "Automatic gin, Oklahoma",
+    "ht1": "Lay-offs by hand",
+    "ht2-simple": "Eleven cards",
+    "ht2-traditional": "Eleven cards with boxes",
+    "gc": "Online room",
+    "gc-oklahoma": "Online room, Oklahoma",
+    "big-gin": "Big gin",
+    "hollywood-oklahoma": "Hollywood, Oklahoma",
+    "openspiel": "OpenSpiel",
+}

@@ -177,9 +177,14 @@ def back_svg(name: str = BACKS[0]) -> str:
 
 @cache
 def card_sheet() -> str:
-    """All cards and backs as symbols of one SVG file, for ``<use href="cards.svg#7C">``; the ids are the names of cards and backs."""
-    symbols = {card_name(card): face_svg(card) for card in range(13 * len(SUITS))} | {
-        back: back_svg(back) for back in BACKS
-    }
+    """All cards and backs as symbols of one SVG file, for ``<use href="cards.svg#7C">``; the ids are the names of cards and backs.
+
+    A page may colour clubs and diamonds, by the CSS variables ``--clubs`` and ``--diamonds``.
+    """
+    symbols = {back: back_svg(back) for back in BACKS}
+    for card in range(13 * len(SUITS)):
+        symbols[card_name(card)] = svg = face_svg(card)
+        if variable := {"C": "--clubs", "D": "--diamonds"}.get(SUITS[card // 13]):
+            symbols[card_name(card)] = svg.replace(f'"{ink_of(card)}"', f'"var({variable}, {ink_of(card)})"')
     drawn = "".join(f'<symbol id="{name}" viewBox="0 0 100 140">{svg}</symbol>' for name, svg in symbols.items())
     return f'<svg xmlns="http://www.w3.org/2000/svg">{drawn}</svg>'

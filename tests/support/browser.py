@@ -128,7 +128,8 @@ class Person:
     def pick(self, card: str) -> None:
         """Picks a card up (or lays it off)."""
         if not self.keys:
-            self.page.click(f"#card-{card}")
+            # Where its right neighbour does not cover it.
+            self.page.click(f"#card-{card}", position={"x": 12, "y": 40})
             return
         for _ in range(24):  # the focus may come back to a card after an answer, in between
             self.page.keyboard.press("ArrowRight")
@@ -162,7 +163,9 @@ class Person:
             self.pick(name)
         elif action >= KNOCK:
             self.pick(name)
-            self.press("k", "#do-knock")
+            # Where there is gin, its button takes the place of the other.
+            gin = live.turn.best_knock() is not None and not live.turn.left(live.turn.best_knock() % KNOCK)
+            self.press("i", "#do-gin") if gin else self.press("k", "#do-knock")
         else:
             self._discard(live, action, name)
 
@@ -173,7 +176,7 @@ class Person:
             self.page.keyboard.press("d")
         elif self.moves % 3:
             self.pick(name)
-            self.page.click(f"#card-{name}" if self.moves % 2 else "[data-drop=pile]")
+            self.pick(name) if self.moves % 2 else self.page.click("[data-drop=pile]")
         else:
             self.page.drag_and_drop(f"#card-{name}", "[data-drop=pile]", source_position={"x": 12, "y": 40})
         if asks:

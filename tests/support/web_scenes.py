@@ -7,6 +7,7 @@ from typing import NoReturn
 
 from starlette.testclient import TestClient
 
+from agents.play.current_game import CurrentGame
 from agents.play.game import Game
 from agents.play.store import Home
 from agents.web.browser_session import BrowserSession, Sessions
@@ -36,6 +37,18 @@ class Failing:
 
     def act(self, views: object, slots: object = None) -> NoReturn:
         raise self.error
+
+
+def command_of(live: CurrentGame, action: int) -> tuple[str, dict[str, str]]:
+    """How a form says an action: the command, and its other fields."""
+    phase = live.hand.phase
+    if action == PASS:
+        return "done" if phase == "layoff" else "pass", {}
+    if action in (STOCK, UPCARD):
+        return "stock" if action == STOCK else "take", {}
+    if phase == "spread":
+        return "spread", {"number": str(action + 1)}
+    return "knock" if action >= KNOCK else "card", {"card": card_name(action % KNOCK)}
 
 
 class Guest:
@@ -90,18 +103,9 @@ class Guest:
         live = self.browser.live
         if live.hand.is_over:
             return self.do(do="next")
-        action = int(self.decent.act(live.hand.view(0))[0])
-        phase = live.hand.phase
-        if action == PASS:
-            return self.do(do="done" if phase == "layoff" else "pass")
-        if action in (STOCK, UPCARD):
-            return self.do(do="stock" if action == STOCK else "take")
-        if phase == "spread":
-            return self.do(number=action + 1)
-        if action >= KNOCK:
-            return self.do(do="knock", picked=card_name(action - KNOCK))
-        shown = self.do(card=card_name(action))
-        return self.do(do="just discard", picked=card_name(action)) if self.browser.pending_knock is not None else shown
+        do, values = command_of(live, int(self.decent.act(live.hand.view(0))[0]))
+        shown = self.do(do=do, **values)
+        return self.do(do="just discard", **values) if self.browser.pending_knock is not None else shown
 
     def play_game(self) -> str:
         """Begins a game and plays it to its end; what is shown then."""

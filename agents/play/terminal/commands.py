@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from ginenv.errors import GinError, did_you_mean
+from ginenv.errors import GinError, did_you_mean, unknown_name
 
 _QUICK = re.compile(r"([dkl])\s*((?:10|[2-9atjqk])[schd♠♣♦♥]|\d{1,2})", re.IGNORECASE)
 _BARE = re.compile(r"(?:10|[2-9atjqk])[schd♠♣♦♥]|\d{1,2}", re.IGNORECASE)
@@ -30,56 +30,84 @@ class Command(NamedTuple):
         return self.words_text.split(", ")
 
 
-PLAYING = (
-    Command("take, take upcard, upcard, t", "", "take the upcard"),
-    Command("stock, draw stock, draw from the stock, draw, s", "", "draw from the stock"),
-    Command("pass, p", "", "refuse the upcard; when the stock is used up, end the hand in a draw"),
-    Command("discard, d", "CARD", "discard a card: its name (7C, 10d, Q♥) or its number; the card alone will do"),
-    Command("knock, k", "CARD", "knock, discarding that card"),
-    Command("gin", "", "go gin, when you can"),
-    Command("play to gin, g", "", "do not offer to knock in this hand; typed again: offer it"),
-    Command("spread", "N", "spread your melds as arrangement N"),
-    Command("lay off, layoff, l", "CARD", "lay off a card on the knocker's melds"),
-    Command("done, n", "", "end your lay-offs"),
-)
-LOOKING = (
-    Command("hint, h", "", "what the built-in formulas would draw, discard or lay off"),
-    Command("show, table, w", "", "show the table again; so does Enter"),
-    Command("sort", "value|suit [descending]", "sort your hand; v: by value, u: by suit"),
-    Command("move, m", "CARD PLACE", "put a card at another place in your hand"),
-    Command("score, sheet, score sheet, c", "", "the score sheet"),
-    Command("next, next hand", "", "deal the next hand; so does Enter"),
-)
-SESSION = (
-    Command("new, new game, play", "", "begin a game with the rules and the opponent you have chosen"),
-    Command("resume, r", "", "go on with your unfinished game"),
-    Command("menu", "", "leave the table for the menu; the game is kept"),
-    Command("rules", "[PRESET[,RULE=VALUE,...]]", "choose the rules, or list them"),
-    Command("rule", "[NAME VALUE]", "change one rule, or list them all"),
-    Command("opponent", "[NAME]", "choose your opponent, or list them"),
-    Command("options, o", "", "your options"),
-    Command("set", "OPTION VALUE", "change an option"),
-    Command("statistics, stats", "", "your statistics by variation and opponent"),
-    Command("reset statistics, reset stats", "[WHICH]", "reset all statistics, or a variation's or opponent's"),
-    Command("players", "", "list the players"),
-    Command("player, switch", "NAME", "switch to another player"),
-    Command("create", "NAME", "create a player and switch to it"),
-    Command("remove", "NAME", "remove a player with statistics and records"),
-    Command("records", "", "list your records"),
-    Command("replay", "[FILE or NUMBER]", "step through a record; the last one when left out"),
-    Command("export", "NUMBER FILE", "write one of your records to a file"),
-    Command("import", "FILE", "add the record of a file to yours"),
-    Command("learned, what did you learn", "[LEVEL]", "what a level has learned about you"),
-    Command("reset", "LEVEL", "reset a level to how it was installed"),
-    Command("help, ?", "", "this help"),
-    Command("quit, exit, q", "", "save and leave; so do Ctrl-C and Ctrl-D"),
-)
-HELP_COLUMN = 36
-GROUPS = (("The play", PLAYING), ("Your hand", LOOKING), ("The session", SESSION))
+# All commands by subject.
+GROUPS: dict[str, tuple[Command, ...]] = {
+    "Draw": (
+        Command("take, take upcard, upcard, t", "", "take the upcard"),
+        Command("stock, draw stock, draw from the stock, draw, s", "", "draw from the stock"),
+        Command("pass, p", "", "refuse the upcard; when the stock is used up, end the hand in a draw"),
+    ),
+    "Discard": (
+        Command("discard, d", "CARD", "discard a card: its name (7C, 10d, Q♥) or its number; the card alone will do"),
+    ),
+    "Knock": (
+        Command("knock, k", "CARD", "knock, discarding that card"),
+        Command("gin", "", "go gin, when you can"),
+        Command("play to gin, g", "", "do not offer to knock in this hand; typed again: offer it"),
+    ),
+    "After a knock": (
+        Command("spread", "N", "spread your melds as arrangement N"),
+        Command("lay off, layoff, l", "CARD", "lay off a card on the knocker's melds"),
+        Command("done, n", "", "end your lay-offs"),
+    ),
+    "Your hand": (
+        Command("hint, h", "", "what the built-in formulas would draw, discard or lay off"),
+        Command(
+            "sort",
+            "meld|suit|value",
+            "sort your hand; u: by suit, v: by value; with descending, from the other end",
+        ),
+        Command("move, m", "CARD PLACE", "put a card at another place in your hand"),
+    ),
+    "The table": (
+        Command("show, table, w", "", "show the table again; so does Enter"),
+        Command("score, sheet, score sheet, c", "", "the score sheet"),
+        Command("next, next hand", "", "deal the next hand; so does Enter"),
+    ),
+    "Games": (
+        Command("new, new game, play", "", "begin a game with the rules and the opponent you have chosen"),
+        Command("resume, r", "", "go on with your unfinished game"),
+        Command("menu", "", "leave the table for the menu; the game is kept"),
+    ),
+    "Rules": (
+        Command("rules", "[PRESET[,RULE=VALUE,...]]", "choose the rules, or list them"),
+        Command("rule", "[NAME VALUE]", "change one rule, or list them all"),
+    ),
+    "Opponent": (
+        Command("opponent", "[NAME]", "choose your opponent, or list them"),
+        Command("learned, what did you learn", "[LEVEL]", "what a level has learned about you"),
+        Command("reset", "LEVEL", "reset a level to how it was installed"),
+    ),
+    "Options": (
+        Command("options, o", "", "your options"),
+        Command("set", "OPTION VALUE", "change an option"),
+    ),
+    "Players": (
+        Command("players", "", "list the players"),
+        Command("player, switch", "NAME", "switch to another player"),
+        Command("create", "NAME", "create a player and switch to it"),
+        Command("remove", "NAME", "remove a player with statistics and records"),
+    ),
+    "Statistics": (
+        Command("statistics, stats", "", "your statistics by variation and opponent"),
+        Command("reset statistics, reset stats", "[WHICH]", "reset all statistics, or a variation's or opponent's"),
+    ),
+    "Records": (
+        Command("records", "", "list your records"),
+        Command("replay", "[FILE or NUMBER]", "step through a record; the last one when left out"),
+        Command("export", "NUMBER FILE", "write one of your records to a file"),
+        Command("import", "FILE", "add the record of a file to yours"),
+    ),
+    "Leave": (
+        Command("help, ?", "[SUBJECT]", "what can be typed"),
+        Command("quit, exit, q", "", "save and leave; so do Ctrl-C and Ctrl-D"),
+    ),
+}
+HELP_COLUMN = 15
 _SHORT = {"v": ("sort", "value"), "u": ("sort", "suit")}
 # The longest words first: "reset statistics" is not "reset" with something after it.
 _COMMANDS = sorted(
-    ((word, command) for _, group in GROUPS for command in group for word in command.words),
+    ((word, command) for group in GROUPS.values() for command in group for word in command.words),
     key=lambda pair: -len(pair[0]),
 )
 
@@ -109,13 +137,24 @@ def parse_command(text: str) -> tuple[str, str]:
     raise GinError(f"there is no command {first!r}{near}; type help for all of them")
 
 
-def help_lines() -> list[str]:
-    """Every command with its words, keys and meaning, which begins at column ``HELP_COLUMN``."""
-    lines = []
-    for title, group in GROUPS:
-        lines += ["", title]
-        for command in group:
-            key = next((f"  ({word})" for word in command.words[1:] if len(word) == 1), "")
-            usage = f"{command.words[0]} {command.argument}".strip() + key
-            lines.append(f"  {usage:<{HELP_COLUMN - 2}}{command.about}")
-    return lines[1:]
+def _usage(command: Command) -> str:
+    key = next((f"({word})" for word in command.words[1:] if len(word) == 1), "")
+    return " ".join(filter(None, (command.words[0], command.argument, key)))
+
+
+def help_lines(about: str = "") -> list[str]:
+    """What can be typed, a line for each subject, continued at column ``HELP_COLUMN``; or each command of one subject explained.
+
+    Args:
+        about: a subject, or a command of it; all subjects when left out.
+
+    Raises:
+        GinError: if there is no such subject or command.
+    """
+    if not about:
+        lines = [f"{title:<{HELP_COLUMN}}{', '.join(map(_usage, group))}" for title, group in GROUPS.items()]
+        return [*lines, "'help SUBJECT' or 'help COMMAND' explains, as in: help knock"]
+    for title, group in GROUPS.items():
+        if about.lower() in (title.lower(), *(word for command in group for word in command.words)):
+            return [f"{_usage(command)}: {command.about}" for command in group]
+    raise GinError(unknown_name("subject or command", about, [title.lower() for title in GROUPS]))

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from rich.table import Table as Grid
 from rich.text import Text
 
+from agents.play.display_names import display_opponent, display_rules
 from agents.play.moves import count
 from agents.play.opponents import checked_level, describe_level_learning, reset_level
 from agents.play.options import choices
@@ -87,7 +88,7 @@ class Menu:
             raise MenuError((name, rest))
         commands: dict[str, Callable[[], None]] = {
             "menu": self._greet,
-            "help": lambda: tell(*help_lines(), hang=HELP_COLUMN),
+            "help": lambda: tell(*help_lines(rest), hang=HELP_COLUMN),
             "rules": lambda: tell(session.set_option("rules", rest)) if rest else self._presets(),
             "rule": lambda: tell(session.set_rule(*_pair("rule", rest, "target 150"))) if rest else self._rules(),
             "opponent": lambda: tell(self._set("opponent", rest)) if rest else self._opponents(),
@@ -117,7 +118,7 @@ class Menu:
         self.terminal.say(
             "",
             Text(f"Gin rummy. {self.session.file.name} is at the table.", "bold"),
-            f"Opponent: {options.opponent_name}. Rules: {options.rules}.",
+            f"Opponent: {display_opponent(options.opponent_name)}. Rules: {display_rules(options.rules)}.",
         )
         if self.session.file.game is not None:
             self.terminal.say("There is an unfinished game: 'resume' goes on with it.")
@@ -160,7 +161,7 @@ class Menu:
     def _opponents(self) -> None:
         levels = [name for name in player_names() if name.startswith("level-")]
         others = [name for name in player_names() if name not in ("style", *levels)]
-        self.terminal.say(f"You play {self.session.options.opponent_name}. You can choose:")
+        self.terminal.say(f"You play {display_opponent(self.session.options.opponent_name)}. You can choose:")
         self.terminal.say(
             f"  {'levels':<12}{', '.join(levels)} (they learn from you)",
             f"  {'others':<12}{', '.join(others)}",
@@ -205,10 +206,9 @@ class Menu:
     def _records(self) -> None:
         games = self.session.file.games()
         for number, game in list(enumerate(games, 1))[-_RECORDS_SHOWN:]:
-            score = f"{game.names[0]} {game.score[0]}, {game.names[1]} {game.score[1]}"
-            self.terminal.say(
-                f"{number:>4}  {game.begun[:10]}  {score}, {count(game.hands, 'hand')}, {game.rules}", hang=6
-            )
+            mine, theirs = map(display_opponent, game.names)
+            score = f"{mine} {game.score[0]}, {theirs} {game.score[1]}, {count(game.hands, 'hand')}"
+            self.terminal.say(f"{number:>4}  {game.begun[:10]}  {score}, {display_rules(game.rules)}", hang=6)
         listed = "'replay NUMBER' steps through one, 'export NUMBER FILE' writes it to a file."
         self.terminal.say(listed if games else "There is no record yet.")
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from rich.text import Text
 
+from agents.play.display_names import display_opponent
 from agents.play.hand_order import in_suits, melds_of_cards
 from agents.play.moves import action_words
 from agents.play.terminal.lines import LABEL, Face, sheet_column
@@ -56,7 +57,8 @@ def _lines(face: Face, step: Step, names: tuple[str, str], place: str) -> list[T
 
 def replay(terminal: Terminal, name: str, record: Record) -> None:
     """Steps through a record, shown under a name, until the person leaves it."""
-    names = (record.players[0] or "seat 0", record.players[1] or "seat 1")
+    mine, theirs = record.players
+    names = display_opponent(mine) or "seat 0", display_opponent(theirs) or "seat 1"
     steps, at, face = steps_of(record), 0, Face(terminal.symbols)
     terminal.say(f"{name}: {names[0]} against {names[1]}.", *_KEYS)
     if record.note:

@@ -8,6 +8,7 @@ from typing import Any
 from rich.text import Text
 
 from agents.play.current_game import CurrentGame
+from agents.play.display_names import display_rules
 from agents.play.game import PERSON
 from agents.play.hand_order import melds_of_view
 from agents.play.moves import Turn, count
@@ -66,10 +67,14 @@ class Table:
     def _begin_hand(self) -> None:
         match, (mine, theirs) = self.live.match, self.live.names
         rules, rule = variation(match.rules), self.face.rule * 2
-        if match.rules.target and "target=" not in rules:
-            rules += f", to {match.rules.target}"
+        to = f", to {match.rules.target}" if match.rules.target and "target=" not in rules else ""
         score = f"{mine} {match.score[0]}, {theirs} {match.score[1]}"
-        self.terminal.say("", Text(f"{rule} hand {len(match.played) + 1} {rule} {score} {rule} {rules} {rule}", "bold"))
+        self.terminal.say(
+            "",
+            Text(
+                f"{rule} hand {len(match.played) + 1} {rule} {score} {rule} {display_rules(rules)}{to} {rule}", "bold"
+            ),
+        )
 
     def _between(self) -> None:
         while True:
