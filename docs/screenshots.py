@@ -39,7 +39,7 @@ def _save(name: str, page: Any) -> None:
 
 
 def _play(person: Person, until: Callable[[Any], bool]) -> None:
-    while not until(person.table.seat.live):
+    while not until(person.table.browser.live):
         person.move()
 
 
