@@ -156,6 +156,26 @@ def test_spreads_are_chosen_and_cards_laid_off_by_hand(guest):
     assert set(ann.browser.live.match.outcomes[0].laid_off) == set(parse_cards("3H JS"))
 
 
+@pytest.mark.parametrize(
+    ("hands", "do", "word"),
+    [
+        (("3S 3C 3D 3H 8S 9S TS 4H 5H 6H", NO_MELD), "gin", "gin"),
+        ((KNOCKS, NO_MELD), "knock", ""),
+        ((KNOCKS, "4D 5D 6D QC QD QH JC JD JH 2S"), "", "undercut"),
+    ],
+    ids=["gin", "knock", "undercut"],
+)
+def test_gin_and_an_undercut_stand_across_the_table(guest, hands, do, word):
+    """And the button of a knock is there only where it means something."""
+    ann = guest(prepared("eaai", deck(*hands, "KD", "KC"), int(not do)))
+    assert 'id="do-knock"' not in ann.get("/table")
+    shown = ann.do(do="pass")
+    assert re.findall(r'id="do-(gin|knock)"', shown) == [do] * bool(do)
+    shown = ann.do(do=do) if do else shown
+    assert ann.browser.live.hand.is_over
+    assert re.findall(r'class="fanfare ([a-z]+) mine"', shown) == [word] * bool(word)
+
+
 def test_melds_are_marked_unless_it_is_not_wished(guest):
     ann = guest(prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0))
     shown = ann.get("/table")

@@ -86,9 +86,12 @@ def test_melds_are_spread_and_cards_laid_off_by_hand(table, sit, keys):
     person.begin()
     person.press("p", "#do-pass")
     person.page.locator("h2 >> text=Computer has knocked").wait_for()
+    last = person.page.locator("#hand .card").last
+    place = last.bounding_box()
     for card in ("3H", "JS"):
         person.pick(card)
         person.page.locator(f".group.laid [aria-label^='{'3' if card == '3H' else 'jack'}']").wait_for()
+    assert last.bounding_box() == place, "the others stay where they are"
     person.press("n", "#do-done")
     person.page.locator("#outcome").wait_for()
     assert set(there.browser.live.match.outcomes[0].laid_off) == set(parse_cards("3H JS"))

@@ -48,6 +48,9 @@ def test_themes_are_stored_and_shown(guest):
     ann.post("/options", cloth="wine", card_back="rings")
     assert 'class="cloth wine"' in ann.get("/table") and "#rings" in ann.get("/table")
     assert Home(ann.sessions.home.path).names() == ["Ann"]
+    assert "four-colours" not in ann.get("/table")
+    ann.post("/options", four_colours="on")
+    assert "four-colours" in ann.get("/table") and 'fill="var(--clubs, ' in static_file("cards.svg").decode()
     ann.post("/options", change_back="on")
     ann.browser.live.match.played.append(ann.browser.live.hand.copy())
     assert "#lattice" in ann.get("/table")
