@@ -104,7 +104,7 @@ def test_a_session_answers_like_the_player_itself(server):
         (b"[" * 100_000, 400, ["JSON"]),
         ({"type": "act", "id": 1}, 422, ["games"]),
         (act(DEAL, phase="draw"), 422, ["phase", "upcard"]),
-        (b" " * 2_000_000, 413, ["1048576"]),
+        (b" " * 1_100_000, 413, ["1048576"]),
     ],
 )
 def test_a_bad_body_is_explained_and_the_session_goes_on(server, body, status, facts):

@@ -124,7 +124,8 @@ class Hands:
     ) -> None:
         """Sets a random word: the host's, or where it sends none, one that follows from the seed and the hand."""
         if word is None:
-            text = f"{self.seed} {slot} {reader.deal.model_dump_json()} {number}"
+            deal = reader.deal
+            text = f"{self.seed} {slot} {deal.hand} {deal.starts} {sorted(deal.cards)} {deal.upcard} {number}"
             word = hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
         view[field] = int(word, 16)
 

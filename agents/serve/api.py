@@ -29,6 +29,7 @@ from ginenv.tables.players import player_names
 
 # Bytes of a body, and of one that is too large.
 MAX_BODY, _DRAINED = 1 << 20, 1 << 24
+_TOO_LARGE = f"the body is too large; at most {MAX_BODY} bytes are read"
 _Result = TypeVar("_Result")
 
 PlayerName = Annotated[str, Field(min_length=1, max_length=200, examples=["level-2"])]
@@ -143,13 +144,15 @@ class Guard:
             message = await receive()
             read += len(message.get("body", b""))
             if read > MAX_BODY:
-                raise HTTPException(413, f"the body is too large; at most {MAX_BODY} bytes are read")
+                raise HTTPException(413, _TOO_LARGE)
             return message
 
-        if (length := headers.get("content-length", "0")).isdecimal() and len(length) < 20 and int(length) > MAX_BODY:
-            return await _problem(413, f"the body is too large; at most {MAX_BODY} bytes are read")(
-                scope, receive, send
-            )
+        length = headers.get("content-length", "0")
+        if not length.isdecimal() or len(length) > 15 or int(length) > MAX_BODY:
+            while read < _DRAINED and (message := await receive()).get("more_body"):
+                # A client that is still sending would not read the answer.
+                read += len(message.get("body", b""))
+            return await _problem(413, _TOO_LARGE)(scope, receive, send)
         return await self.app(scope, limited, send)
 
 

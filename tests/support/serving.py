@@ -31,7 +31,7 @@ class Served:
         headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
         request = urllib.request.Request(self.url + path, data, headers, method=method)
         try:
-            with urllib.request.urlopen(request, timeout=120) as answer:
+            with urllib.request.urlopen(request, timeout=300) as answer:
                 text = answer.read()
                 return answer.status, json.loads(text) if text else None
         except urllib.error.HTTPError as error:
@@ -42,7 +42,7 @@ class Served:
 def serving(home: Path, *options: str) -> Iterator[Served]:
     """A server on a free port; it is killed at the end."""
     process = subprocess.Popen(
-        [sys.executable, "-c", "from agents.cli import main; main()", "serve", "--port", "0", "--home", str(home), *options],
+        [sys.executable, "-c", "from agents.cli import main; main()", "serve", "--port", "0", "--home", str(home), "--seconds", "300", *options],
         env=os.environ | {"GIN_TOKEN": TOKEN}, cwd=ROOT, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     try:
