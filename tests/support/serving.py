@@ -16,6 +16,7 @@ from typing import Any
 
 from tests.support.programs import ROOT
 
+_GIN = "from agents.cli import main; main()"
 TOKEN = "a-token-for-tests-1234"
 
 
@@ -42,7 +43,7 @@ class Served:
 def serving(home: Path, *options: str) -> Iterator[Served]:
     """A server on a free port; it is killed at the end."""
     process = subprocess.Popen(
-        [sys.executable, "-c", "from agents.cli import main; main()", "serve", "--port", "0", "--home", str(home), "--seconds", "300", *options],
+        [sys.executable, "-c", _GIN, "serve", "--port", "0", "--home", str(home), "--seconds", "300", *options],
         env=os.environ | {"GIN_TOKEN": TOKEN}, cwd=ROOT, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     try:
