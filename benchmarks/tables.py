@@ -261,6 +261,27 @@ def headroom_table() -> list[str]:
     return table(["points per decision of the network, against itself", "decisions", *who], rows)
 
 
+def luck_table() -> list[str]:
+    """How much shorter intervals are with luck subtracted, whether that biases them, and what it costs."""
+    document = json.loads((RESULTS / "luck_off.json").read_text(encoding="utf-8"))
+    rows = [
+        [
+            " – ".join(f"`{name}`" for name in row["players"]),
+            f"{row['jobs']:,} {row['unit']}",
+            f"{100 * row['points_shorter']:.0f} %",
+            f"{100 * row['share_shorter']:.0f} %",
+            interval(row["points_difference"]),
+            f"{row['time_ratio']:.1f}" if row["time_ratio"] else "–",
+        ]
+        for row in document["matches"]
+    ]
+    covered = document["coverage"]
+    words = f"Of {covered['matches']} matches of {covered['pairs']} pairs of hands between equal players, "
+    words += f"{100 * covered['points']:.1f} % have an interval of points that holds 0."
+    headings = ["match", "played", "points", "share", "points per hand, less luck minus luck left in", "time"]
+    return [*table(headings, rows), words, ""]
+
+
 NETWORK = """`network` comes from one full run of `make network`, two and a half hours on two cores with bfloat16 vectors
 ([log](log/training.md)):
 
@@ -276,6 +297,9 @@ BELIEF = """How far the log-loss of its prediction of each card in the opponent'
 has seen (`python -m benchmarks.strength.beliefs`, 4,000 hands against each opponent)."""
 HEADROOM = """`python -m benchmarks.strength.headroom`: the candidates of one decision are each played out 64 times from the true state.
 Half of the play-outs choose a candidate, the other half measure what the choice gains. No player may know the true hand."""
+LUCK = """By how much intervals of 95 % are shorter than those of plain mirrored deals (`python -m benchmarks.strength.luck_off`); time is
+processor time as a multiple of that without. The rows with networks have one or two players whose probabilities are known. Whatever the
+values are, the difference of the means is 0 in expectation."""
 EXPLOIT = """**The network can be exploited**: the best of three responses wins half a point per hand from it, though it is not shown to
 win more than half of the games. For scale, the same learner gains more against `formula`, which the network met in training, and
 against three styles of known weakness. Longer training may find more.
@@ -298,6 +322,7 @@ OpenSpiel's decisions."""
 SECTIONS: tuple[tuple[str, str, Callable[[], list[str]]], ...] = (
     ("The shipped network", NETWORK, network_table),
     ("Best responses", EXPLOIT, exploit_table),
+    ("Luck subtracted", LUCK, luck_table),
     ("Search", "", search_table),
     ("What a search can add", HEADROOM, headroom_table),
     ("What a level gains, by whose history it learned from", HISTORIES, histories_table),
