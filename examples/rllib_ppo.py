@@ -26,8 +26,7 @@ from ray.rllib.examples.rl_modules.classes.action_masking_rlm import ActionMaski
 from ray.tune import register_env
 from strength import Policy, report
 
-from ginenv import FLAT_SCALE
-from ginenv.envs.wrappers import MaskedObservation
+from ginenv import FLAT_SCALE, MaskedObservation
 
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 TABLES, BATCH = 32, 8192

@@ -43,7 +43,7 @@ class ThroughPettingZoo:
     """A table of PettingZoo's."""
 
     def __init__(self, rules: str) -> None:
-        from ginenv.envs import pettingzoo as adapter
+        from ginenv.adapters import pettingzoo as adapter
 
         self.table = adapter.env(rules=rules, render_mode="ansi")
 

@@ -262,7 +262,7 @@ def test_the_program_prints_its_address_and_stops_on_request(tmp_path):
 
 
 def test_an_answer_does_not_wait_for_an_acknowledgement():
-    from agents.web.app import _listen
+    from agents.web.listening import listen
 
     async def delays() -> int:
         found = asyncio.get_running_loop().create_future()
@@ -271,7 +271,7 @@ def test_an_answer_does_not_wait_for_an_acknowledgement():
             found.set_result(writer.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
             writer.close()
 
-        listening = _listen("127.0.0.1", 0)
+        listening = listen("127.0.0.1", 0)
         async with await asyncio.start_server(answer, sock=listening):
             _, writer = await asyncio.open_connection(*listening.getsockname())
             writer.close()

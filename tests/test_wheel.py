@@ -160,9 +160,9 @@ for players in (("level-4", "formula"), ("search:worlds=16", "level-1")):
 def test_a_wheel_for_a_platform_needs_no_compiler(built: Built, borrowed: Path, tmp_path: Path) -> None:
     """And what was compiled for one level of processors plays as what was compiled for another."""
     shutil.copy(built.wheel, tmp_path)
-    said = run(sys.executable, ROOT / ".ci" / "wheels.py", tmp_path / built.wheel.name, cwd=tmp_path).stdout
+    shown = run(sys.executable, ROOT / ".ci" / "wheels.py", tmp_path / built.wheel.name, cwd=tmp_path).stdout
     (made,) = set(tmp_path.glob("*.whl")) - {tmp_path / built.wheel.name}
-    assert str(made) in said and made.stat().st_size <= 16_000_000
+    assert str(made) in shown and made.stat().st_size <= 16_000_000
     run(borrowed / "python", *PIP, "install", "--no-deps", "--force-reinstall", made, cwd=tmp_path)
     cache = {"GINENV_CACHE_DIR": str(tmp_path / "cache")}
     for use in USES:
