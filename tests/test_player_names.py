@@ -116,7 +116,9 @@ def test_a_directory_is_recognised_by_its_marker(tmp_path):
         make_player(str(tmp_path))
 
 
-@pytest.mark.parametrize("place", ["lv/2026-11-26T12:00:00", "a,b=c", 'two "words"', "simple:x=1", "directory", " spaced "])
+@pytest.mark.parametrize(
+    "place", ["lv/2026-11-26T12:00:00", "a,b=c", 'two "words"', "simple:x=1", "directory", " spaced "]
+)
 def test_a_quoted_path_with_options_is_read_and_written_back(place, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     register_directory("style.txt", f"{__name__}:style_in_directory", argument="place")

@@ -122,7 +122,9 @@ def chosen(masks: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 )
 def test_matches_come_to_an_end_under_any_rules(players):
     for number, rules in enumerate(drawn(5, 6)):
-        # The chances of a game are solved anew for each of these rules, which takes long: once will do.
-        result = play_match(*players, pairs=1, settings=MatchSettings(rules, luck=not number and players[0] == "simple"))
+        # The chances of a game are solved for each of these rules, which takes long: once will do.
+        result = play_match(
+            *players, pairs=1, settings=MatchSettings(rules, luck=not number and players[0] == "simple")
+        )
         assert result.games["done"].all() and not result.faults
         assert np.isfinite(result.points.mean)
