@@ -21,7 +21,7 @@ def sit(chrome, tmp_path, monkeypatch):
     person = Person(context.new_page(), there, keys=False)
     person.begin()
     person.press("p", "#do-pass")
-    person.page.locator("#do-discard").wait_for()
+    person.page.locator("#do-knock").wait_for()
     yield person
     context.close()
     there.close()
