@@ -74,7 +74,7 @@ def test_a_drag_ends_with_a_reload_or_escape_and_plays_nothing(sit):
     lift()
     page.reload()
     page.mouse.up()
-    page.locator("#do-discard").wait_for()
+    page.locator("#do-knock").wait_for()
     assert page.locator(".ghost").count() == 0
     lift()
     page.keyboard.press("Escape")
