@@ -238,6 +238,8 @@ def test_nothing_moves_within_a_phase_and_nothing_has_to_be_scrolled(table, sit,
     person = sit(there)
     person.begin()
     page, browser, places, faults = person.page, there.browser, {}, []
+    # Where things are once they have come to rest.
+    page.emulate_media(reduced_motion="reduce")
     for step in range(12 * SCALE):
         live = browser.live
         if step % 3 == 1:
