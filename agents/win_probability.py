@@ -85,19 +85,41 @@ def _after(scratch, score, boxes, points, winner, bank):
 
 @kernel
 def _solve(scratch, points, weights, chances, bank):
-    """Fills a bank's only table, ``chances``, downwards from the scores nearest the target; every hand adds at least one point."""
+    """Fills a bank's only table, ``chances``, downwards from the scores nearest the target; every hand adds at least one point.
+
+    Almost all hands end no game: what they add to their winner's score and boxes is asked of the engine once for each score. The sides
+    are equally strong, so one half of the table is the other, seen from the other side.
+    """
     target, _, tops, _ = chances.shape
+    after = np.empty((target, points.shape[0], 2), np.int64)
+    for score in range(target):
+        for k in range(points.shape[0]):
+            _after(scratch, (score, 0), (0, 0), points[k], 0, bank)
+            s = scratch[0]
+            after[score, k, 0] = target if s.game_over else s.score[0]
+            after[score, k, 1] = s.boxes[0]
     for total in range(2 * target - 2, -1, -1):
-        for a in range(max(0, total - target + 1), min(target, total + 1)):
-            score = (a, total - a)
+        for a in range(max(0, total - target + 1), min(target, total // 2 + 1)):
+            b = total - a
             for boxes_a in range(tops):
                 for boxes_b in range(tops):
                     chance = 0.0
                     for k in range(points.shape[0]):
-                        won = _after(scratch, score, (boxes_a, boxes_b), points[k], 0, bank)
-                        lost = _after(scratch, score, (boxes_a, boxes_b), points[k], 1, bank)
+                        if after[a, k, 0] < target:
+                            won = np.float64(
+                                chances[after[a, k, 0], b, min(boxes_a + after[a, k, 1], tops - 1), boxes_b]
+                            )
+                        else:
+                            won = _after(scratch, (a, b), (boxes_a, boxes_b), points[k], 0, bank)
+                        if after[b, k, 0] < target:
+                            lost = np.float64(
+                                chances[a, after[b, k, 0], boxes_a, min(boxes_b + after[b, k, 1], tops - 1)]
+                            )
+                        else:
+                            lost = _after(scratch, (a, b), (boxes_a, boxes_b), points[k], 1, bank)
                         chance += 0.5 * weights[k] * (won + lost)
-                    chances[a, total - a, boxes_a, boxes_b] = chance
+                    chances[a, b, boxes_a, boxes_b] = chance
+                    chances[b, a, boxes_b, boxes_a] = 1 - chance
 
 
 def point_frequencies(rules: Rules) -> tuple[np.ndarray, np.ndarray]:
