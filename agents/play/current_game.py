@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from agents.play.display_names import display_opponent
-from agents.play.game import OPPONENT, PERSON, Game
+from agents.play.game import Game
 from agents.play.hand_order import melds_of_view, moved_card, shuffled_cards, sorted_cards, updated_order
 from agents.play.moves import Turn, action_words, count
 from agents.play.options import Options, variation
 from agents.play.store import PlayerFile
-from ginenv.engine.actions import KNOCK, PASS, PHASE_LAYOFF, PHASE_SPREAD, PHASE_UPCARD, STOCK, UPCARD
+from ginenv.engine.actions import KNOCK, PASS, PHASE_LAYOFF, PHASE_NAMES, PHASE_SPREAD, PHASE_UPCARD, STOCK, UPCARD
 from ginenv.engine.cards import card_name, cards_of
 from ginenv.engine.engine import NO_CARD
 from ginenv.engine.melds import deadwood
@@ -37,8 +37,24 @@ class Event(NamedTuple):
     kind: str = "plain"
 
 
+class Move(NamedTuple):
+    """A move of either side.
+
+    Attributes:
+        mine: whether it is the person's own.
+        phase: the phase of the hand in which it was made.
+        action: its number.
+    """
+
+    mine: bool
+    phase: str
+    action: int
+
+
 class CurrentGame:
     """A game in play; every action is on disk before the next can be made.
+
+    Where the opponent is a person too, that person has the same match in a game of their own: what one plays, the other is told.
 
     Problems during play (a full disk, a level that cannot learn) become sentences in ``file.notices``. A method that refuses
     raises ``GinError`` with one sentence, and changes nothing.
@@ -46,21 +62,32 @@ class CurrentGame:
     Args:
         file: the player's file.
         game: the game, new or resumed.
-        opponent: plays the other seat.
+        opponent: plays the other seat, or the friend's game, which is begun with this one.
 
     Attributes:
         match: hands, score and rules.
-        names: the person's name and the opponent's.
+        seat: the person's seat.
+        names: names of seats 0 and 1.
+        theirs: the opponent's name.
+        friend: the friend's game, if the opponent is a person.
+        moves: moves of both sides in this hand that the person has not seen yet.
     """
 
-    def __init__(self, file: PlayerFile, game: Game, opponent: Player) -> None:
+    def __init__(self, file: PlayerFile, game: Game, opponent: Player | CurrentGame | None) -> None:
         self.file = file
         self.game = game
-        self.opponent = opponent
-        self.match = game.match
-        self.names = file.name, display_opponent(game.opponent_name)
+        self.match, self.seat = game.match, game.seat
+        self.theirs = display_opponent(game.opponent_name)
+        self.names = (file.name, self.theirs) if self.seat == 0 else (self.theirs, file.name)
+        self.opponent, self.friend = (None, opponent) if isinstance(opponent, CurrentGame) else (opponent, None)
         self._events: list[Event] = []
-        self._begin(dealt=not game.order)
+        self.moves: list[Move] = []
+        if self.friend is not None:
+            self.friend.friend, self.friend.opponent = self, None
+
+    @property
+    def _sides(self) -> list[CurrentGame]:
+        return [self] if self.friend is None else [self, self.friend]
 
     @property
     def hand(self) -> Hand:
@@ -70,7 +97,7 @@ class CurrentGame:
     @property
     def view(self) -> Any:
         """What the person may see now, one record of ``VIEW``."""
-        return self.hand.view(PERSON)[0]
+        return self.hand.view(self.seat)[0]
 
     @property
     def turn(self) -> Turn:
@@ -85,7 +112,7 @@ class CurrentGame:
             return ""
         seat, card = taken
         what = "stock" if card == NO_CARD else card_name(card)
-        return f"{what} by {'you' if seat == PERSON else self.names[1]}"
+        return f"{what} by {self.theirs if seat else 'you'}"
 
     def events(self) -> list[Event]:
         """Returns the events that the person has not seen yet; the opponent's actions of a turn form one sentence."""
@@ -93,39 +120,44 @@ class CurrentGame:
         return events
 
     def opponent_plays(self) -> None:
-        """Plays the opponent's next action; raises ``GinError`` if the opponent fails or its action is not legal."""
-        action = int(ask_player(self.opponent, self.hand.view(OPPONENT), _SLOTS)[0])
+        """Plays the next action of an opponent that is no person; raises ``GinError`` if it fails or its action is not legal."""
+        assert self.opponent is not None
+        action = int(ask_player(self.opponent, self.hand.view(1 - self.seat), _SLOTS)[0])
         try:
             self.play(action)
         except GinError as error:
-            raise GinError(f"{self.names[1]} chose an illegal action: {error}") from None
+            raise GinError(f"{self.theirs} chose an illegal action: {error}") from None
 
     def play(self, action: int) -> None:
         """Plays an action of the seat to move; a hand that ends is counted, recorded and shown to the opponent."""
         hand = self.hand
         before = hand.view(hand.turn)[0]
         self.match.push(action)
-        self._tell(before, action)
-        if hand.is_over:
-            self._count_hand()
-        else:
-            self._lay_out()
+        for side in self._sides:
+            side._tell(before, action)
+            if hand.is_over:
+                side._count_hand()
+            else:
+                side._lay_out()
         self.save()
-        if hand.is_over:
+        if hand.is_over and self.opponent is not None:
             # Only once the hand is on disk: if the process is killed in between, a level misses a hand rather than seeing one twice.
-            self._show_opponent()
+            self._show_opponent(self.opponent)
 
     def _tell(self, before: Any, action: int) -> None:
-        hand, theirs = self.hand, self.names[1]
-        if before["seat"] == OPPONENT:
+        hand, mine = self.hand, before["seat"] == self.seat
+        self.moves.append(Move(mine, PHASE_NAMES[int(before["phase"])], action))
+        if not mine:
             if before["phase"] == PHASE_SPREAD:
                 return
+            # A knock that the rules turn into a discard is the other's own affair.
+            action = action % KNOCK if hand.warned else action
             words, kind = f"{action_words(action, before)}.", "take" if action == UPCARD else "opponent"
             if self._events and self._events[-1].kind in ("take", "opponent"):
                 start, kind = self._events.pop()
                 self._events.append(Event(f"{start[:-1]} and {words}", kind))
             else:
-                self._events.append(Event(f"{theirs} {words}", kind))
+                self._events.append(Event(f"{self.theirs} {words}", kind))
         elif hand.warned:
             card = action - KNOCK
             left = count(int(deadwood(int(before["hand"]) & ~(1 << card))))
@@ -137,7 +169,7 @@ class CurrentGame:
         elif action == STOCK and not hand.is_over:
             self._events.append(Event(f"You draw the {card_name(int(self.view['drawn']))}."))
         if before["phase"] == PHASE_UPCARD and action == PASS and hand.phase == "discard":
-            who = "you draw" if hand.turn == PERSON else f"{theirs} draws"
+            who = "you draw" if hand.turn == self.seat else f"{self.theirs} draws"
             self._events.append(Event(f"Both have passed: {who} from the stock."))
 
     def put_back(self) -> None:
@@ -149,37 +181,47 @@ class CurrentGame:
     def next_hand(self) -> None:
         """Deals the next hand."""
         self.match.next_hand()
-        self.game.play_to_gin = False
-        self._begin(dealt=True)
+        for side in self._sides:
+            side.game.play_to_gin = False
+            side._begin(dealt=True)
+        self.save()
+
+    def begin(self) -> None:
+        """Begins the game, new or resumed; called once."""
+        for side in self._sides:
+            side._begin(dealt=not side.game.order)
+        self.save()
 
     def _begin(self, dealt: bool) -> None:
+        self.moves.clear()
         self._lay_out(dealt)
-        self.save()
         if not (self.hand.is_over or self.hand.history):
             starter = int(self.hand.state["starter"][0])
-            self._events.append(Event("You begin." if starter == PERSON else f"{self.names[1]} begins."))
+            self._events.append(Event("You begin." if starter == self.seat else f"{self.theirs} begins."))
 
     def _count_hand(self) -> None:
         outcome = self.match.outcomes[-1]
         tally = self.file.statistics.tally(variation(self.match.rules), self.game.opponent_name)
-        tally.add_hand(outcome, PERSON)
+        tally.add_hand(outcome, self.seat)
         if self.match.is_over:
-            tally.add_game(self.match, PERSON)
-        self.file.write_record(self.game.name, self.match, (self.file.name, self.game.opponent_name))
+            tally.add_game(self.match, self.seat)
+        players = self.file.name, self.game.opponent_name
+        self.file.write_record(self.game.name, self.match, players if self.seat == 0 else players[::-1], self.seat)
 
-    def _show_opponent(self) -> None:
+    def _show_opponent(self, opponent: Player) -> None:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
-                show_hands(self.opponent, self.match.played[-1].view(OPPONENT), _SLOTS)
+                show_hands(opponent, self.match.played[-1].view(1 - self.seat), _SLOTS)
             except GinError as error:
                 self.file.notices.append(str(error))
         self.file.notices += [str(warning.message) for warning in caught]
 
     def save(self) -> None:
         """Puts the game on disk as it stands; if that fails, a notice says so and the game goes on."""
-        self.file.game = None if self.match.is_over else self.game.to_json()
-        self.file.save()
+        for side in self._sides:
+            side.file.game = None if self.match.is_over else side.game.to_json()
+        self.file.save(*(side.file for side in self._sides[1:]))
 
     def _lay_out(self, dealt: bool = False) -> None:
         """Puts the person's cards in the order that the options ask for; a new card stays at the right during its turn."""

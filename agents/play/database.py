@@ -97,6 +97,12 @@ _VERSION_1 = (
         FOREIGN KEY (game, hand, move) REFERENCES decision ON DELETE CASCADE
     ) WITHOUT ROWID""",
 )
+_VERSION_2 = (
+    """CREATE TABLE invitation (  -- links by which a person plays from a browser of their own
+        player INTEGER PRIMARY KEY REFERENCES player ON DELETE CASCADE,
+        token TEXT NOT NULL UNIQUE
+    )""",
+)
 _MIGRATION = "CREATE TABLE migration (version INTEGER PRIMARY KEY, made TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP)"
 # What SQLite calls the values of a column of each type.
 _KINDS = {"INTEGER": "integer", "TEXT": "text", "REAL": "real"}
@@ -105,7 +111,7 @@ _CONTROL, _LINES = "'*[' || char(1, 45, 31) || char(127, 45, 159) || ']*'", ("re
 # The longest text or value, and so the most that one row of a stranger's file can take.
 _LONGEST = 64 << 20
 # The steps that make version n from version n - 1; a step that was ever released is not changed again.
-_STEPS = (_VERSION_1,)
+_STEPS = (_VERSION_1, _VERSION_2)
 
 
 @cache

@@ -1,22 +1,20 @@
-"""One game between a person (seat 0) and an opponent (seat 1), as it is kept on disk while it is unfinished."""
+"""One game between a person and an opponent, as it is kept on disk while it is unfinished."""
 
 from __future__ import annotations
 
 import datetime
 import secrets
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, PlainSerializer
 
-from agents.play.options import opponent_name
+from agents.play.options import FRIEND, friend_of, opponent_name
 from agents.play.stored_model import StoredModel
 from ginenv.engine.cards import card_name, parse_card
 from ginenv.engine.rules import Rules
 from ginenv.errors import GinError
 from ginenv.hands.hand import Match
 from ginenv.hands.records import format_record, parse_record
-
-PERSON, OPPONENT = 0, 1
 
 
 def _read_match(value: Any) -> Match:
@@ -47,12 +45,13 @@ class Game(StoredModel):
 
     Attributes:
         match: hands, score and rules; on disk it is a record, which is replayed and checked when it is read.
-        opponent: the opponent's name in the registry, or a path.
+        opponent: the opponent's name in the registry, or a path; or ``friend:`` and the name of another person, who has the same game.
         easy: whether the opponent plays the easy game.
         seed: the opponent's seed.
         name: the game's own name, by which its record is found.
         order: the person's cards in the order in which they lie.
         play_to_gin: whether the person is no longer asked to knock in this hand.
+        seat: the person's seat.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -64,6 +63,7 @@ class Game(StoredModel):
     name: str = Field(pattern=r"\A[0-9A-Za-z-]+\z")
     order: _Cards
     play_to_gin: bool = False
+    seat: Literal[0, 1] = 0
 
     @classmethod
     def begin(cls, rules: Rules, opponent: str, easy: bool, seed: int | None = None) -> Game:
@@ -71,7 +71,15 @@ class Game(StoredModel):
         match = Match(rules, seed=secrets.randbits(63) if seed is None else seed)
         name = f"{datetime.datetime.now(datetime.UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
         seed = secrets.randbits(31) if seed is None else seed
+        easy = easy and not friend_of(opponent)
         return cls(record=match, opponent=opponent, easy=easy, seed=seed, name=name, order=[])
+
+    def facing(self, person: str) -> Game:
+        """The same game as the friend has it to whom this person is the opponent."""
+        seat = 0 if self.seat else 1
+        return Game(
+            record=self.match, opponent=FRIEND + person, easy=False, seed=self.seed, name=self.name, order=[], seat=seat
+        )
 
     @property
     def opponent_name(self) -> str:

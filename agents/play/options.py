@@ -18,6 +18,15 @@ _SAME = {"yes": "on", "true": "on", "no": "off", "false": "off"}
 GR = ("gr", "gr-oklahoma")
 
 
+# Before the name of a person who is the opponent.
+FRIEND = "friend:"
+
+
+def friend_of(opponent: str) -> str:
+    """The name of the person that an opponent's name means, such as Bob for ``friend:Bob``; empty for a player of the registry."""
+    return opponent.removeprefix(FRIEND) if opponent.startswith(FRIEND) else ""
+
+
 def variation(rules: Rules) -> str:
     """Rules as the table and the statistics call them: a preset and the rules that differ from it."""
     return rules_text(rules).partition("@")[0]
@@ -101,6 +110,11 @@ class Options(StoredModel):
         """The opponent as the table and the statistics call it."""
         return opponent_name(self.opponent, self.easy_game)
 
+    @property
+    def player(self) -> str:
+        """The chosen opponent where only a player of the registry will do: the default in a friend's place."""
+        return type(self).model_fields["opponent"].default if friend_of(self.opponent) else self.opponent
+
 
 def choices(name: str) -> tuple[str, ...]:
     """The values that an option can have, as they are written; empty for one that takes any text."""
@@ -110,6 +124,8 @@ def choices(name: str) -> tuple[str, ...]:
 
 def opponent_name(spec: str, easy: bool) -> str:
     """An opponent as the table, the statistics and records call it."""
+    if friend := friend_of(spec):
+        return friend
     # The end of a directory's path says enough; in a record, both names share a line.
     parts = Path(spec).parts
     name = "/".join(parts[-2:]) if len(parts) > 2 and not spec.startswith("cmd:") else spec

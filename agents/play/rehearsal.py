@@ -6,7 +6,6 @@ import contextlib
 import tempfile
 from collections.abc import Callable
 
-from agents.play.game import PERSON
 from agents.play.session import Session
 from agents.play.store import Home
 from ginenv.errors import GinError
@@ -32,11 +31,11 @@ def rehearse(opponent: str, show: Callable[[Session], object], rules: str) -> No
             live, person = session.new_game(), make_player("formula")
             while not live.hand.is_over:
                 show(session)
-                if live.hand.turn == PERSON:
+                if live.hand.turn == live.seat:
                     with contextlib.suppress(GinError):
                         # Not every decision has one.
                         live.turn.hint()
-                    live.play(int(person.act(live.hand.view(PERSON))[0]))
+                    live.play(int(person.act(live.hand.view(live.seat))[0]))
                 else:
                     live.opponent_plays()
             show(session)

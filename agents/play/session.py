@@ -6,8 +6,10 @@ Any table uses it, in a terminal or elsewhere: it shows nothing and asks nothing
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from agents.files import write_text, writing
 from agents.play.allowed import check_allowed
@@ -16,7 +18,7 @@ from agents.play.display_names import display_opponent, display_rules
 from agents.play.game import Game
 from agents.play.moves import count
 from agents.play.opponents import make_opponent, start_opponent
-from agents.play.options import GR, Options, preset_of
+from agents.play.options import FRIEND, GR, Options, friend_of, preset_of
 from agents.play.records_table import StoredGame
 from agents.play.store import Home, PlayerFile
 from ginenv.errors import GinError
@@ -40,10 +42,13 @@ class Session:
         seed: seed of the first new game; when left out, every game is a different one.
         freeze: levels do not learn in this session, whatever the player's option says, until the option is set.
         allowed: programs and directories that may play; the person named them, not the store.
+        friends: gives the session of another person at the same place, whom nobody else asks for anything meanwhile; without it nobody
+            can play a friend here.
 
     Attributes:
         allowed: these names; a table adds what the person types.
         game: the game in play, or None.
+        friend: the friend's session, while a game with a friend is in play.
     """
 
     def __init__(
@@ -53,12 +58,15 @@ class Session:
         seed: int | None = None,
         freeze: bool = False,
         allowed: Iterable[str] = (),
+        friends: Callable[[str], Session] | None = None,
     ) -> None:
         self.home = home
         self.file = file
         self.freeze = freeze
         self.allowed = set(allowed)
+        self.friends = friends
         self.game: CurrentGame | None = None
+        self.friend: Session | None = None
         self._seed = seed
 
     @property
@@ -81,7 +89,8 @@ class Session:
         if self.file.game is None:
             return ""
         game = self._read_game()
-        score = f"{self.file.name} {game.match.score[0]}, {display_opponent(game.opponent_name)} {game.match.score[1]}"
+        mine, theirs = game.match.score[game.seat], game.match.score[1 - game.seat]
+        score = f"{self.file.name} {mine}, {display_opponent(game.opponent_name)} {theirs}"
         return f"{score} after {count(len(game.match.played), 'hand')}"
 
     def new_game(self) -> CurrentGame:
@@ -89,21 +98,44 @@ class Session:
         options = self.options
         if self._seed is not None and options.opponent.startswith("cmd:"):
             raise GinError("a program could find out which cards a seed deals: play against it without --seed")
-        live = self._open(Game.begin(parse_rules(options.rules), options.opponent, options.easy_game, self._seed))
+        lost, was = self.file.game or {}, self.file.friend
+        game = Game.begin(parse_rules(options.rules), options.opponent, options.easy_game, self._seed)
+        if friend_of(game.opponent):
+            other = self._other_session(game)
+            if other.file.game is not None and other.file.game.get("name") != lost.get("name"):
+                raise GinError(f"{other.file.name} has an unfinished game; it has to end first")
+            # So that either of them can begin another one.
+            theirs = {"opponent": FRIEND + self.file.name, "rules": options.rules}
+            other.file.options = other.options.model_copy(update=theirs)
+            live = self._open_both(game, other, game.facing(self.file.name))
+        else:
+            live = self._open(game)
         self._seed = None
+        if was:
+            self._end_for(was, lost)
         return live
 
     def resume(self) -> CurrentGame:
         """Continues the unfinished game; a damaged one is set aside, as the error says."""
         if self.file.game is None:
             raise GinError("there is no unfinished game; 'new' begins one")
-        return self._open(self._read_game())
+        game = self._read_game()
+        if not friend_of(game.opponent):
+            return self._open(game)
+        other = self._other_session(game)
+        if other.file.game is None or other.file.game.get("name") != game.name:
+            raise GinError(self.file.quarantine_game(f"{other.file.name} has left it"))
+        theirs = other._read_game()
+        theirs.match, theirs.seat = game.match, 1 - game.seat
+        return self._open_both(game, other, theirs)
 
     def leave_game(self) -> None:
         """Leaves the game in play as it is saved; does nothing where there is none."""
-        if self.game is not None:
+        if self.game is not None and self.game.opponent is not None:
             close_players([self.game.opponent])
-            self.game = None
+        if self.friend is not None:
+            self.friend.game = self.friend.friend = None
+        self.game = self.friend = None
 
     def _read_game(self) -> Game:
         try:
@@ -117,10 +149,38 @@ class Session:
             # Before anything of the game is saved: an opponent that cannot play leaves no unfinished game behind.
             start_opponent(opponent, game.match.rules)
             self.game = CurrentGame(self.file, game, opponent)
+            self.game.begin()
         except BaseException:
             close_players([opponent])
             raise
         return self.game
+
+    def _other_session(self, game: Game) -> Session:
+        name = friend_of(game.opponent)
+        if self.friends is None:
+            raise GinError(f"a game with {name} is played in the browser: gin web")
+        return self.friends(name)
+
+    def _open_both(self, game: Game, other: Session, theirs: Game) -> CurrentGame:
+        other.leave_game()
+        self.friend, other.friend = other, self
+        self.game = CurrentGame(self.file, game, None)
+        other.game = CurrentGame(other.file, theirs, self.game)
+        self.game.begin()
+        return self.game
+
+    def _end_for(self, friend: str, lost: dict[str, Any]) -> None:
+        """Ends an unfinished game that another one has replaced for the friend, too."""
+        if self.friends is None:
+            # The friend finds out in the browser.
+            return
+        with suppress(GinError):
+            file = (other := self.friends(friend)).file
+            if file.game is not None and file.game.get("name") == lost.get("name"):
+                other.leave_game()
+                file.game = None
+                file.notices.append(f"{self.file.name} has begun another game; this one has ended.")
+                file.save()
 
     def check_player(self, name: str) -> None:
         """Refuses a player that may not play here (see ``check_allowed``)."""
@@ -156,6 +216,11 @@ class Session:
         return (
             words.get(name, f"{name} is now {options.text(name)}.") + later * " This takes effect with the next game."
         )
+
+    def choose_friend(self, name: str) -> None:
+        """Chooses another person of this place as the opponent of the next game."""
+        self.file.options = self.options.model_copy(update={"opponent": FRIEND + self.other(name)})
+        self.file.save()
 
     def set_rule(self, name: str, value: str) -> str:
         """Changes one of the chosen rules."""

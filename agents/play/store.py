@@ -38,7 +38,7 @@ from pydantic import TypeAdapter
 
 from agents.files import FileError, check_directory, write_text, writing
 from agents.play.database import Database
-from agents.play.options import Options
+from agents.play.options import Options, friend_of
 from agents.play.records_table import StoredGame, add_player, as_json, read_games, read_margins, write_game
 from agents.play.statistics import Tallies, Tally
 from agents.player_names import casefolded, check_name
@@ -112,9 +112,24 @@ class Home:
 
     @property
     def last_player(self) -> str | None:
-        """Who played last, if that player still exists."""
-        rows = self.database.rows("SELECT name FROM player WHERE seated > 0 ORDER BY seated DESC LIMIT 1")
+        """Who played last, if that player still exists and has no invitation."""
+        invited = "SELECT player FROM invitation"
+        where = f"WHERE seated > 0 AND id NOT IN ({invited}) ORDER BY seated DESC LIMIT 1"
+        rows = self.database.rows(f"SELECT name FROM player {where}")
         return rows[0]["name"] if rows else None
+
+    def invitations(self) -> dict[str, str]:
+        """The players who play from browsers of their own, by the token of their link."""
+        rows = self.database.rows("SELECT token, name FROM invitation JOIN player ON player.id = invitation.player")
+        return {row["token"]: row["name"] for row in rows}
+
+    def invite(self, name: str, token: str) -> None:
+        """Gives a player a link with this token, in place of an earlier one; an empty token takes the link back."""
+        player = "(SELECT id FROM player WHERE name = ?)"
+        with self.database.transaction():
+            self.database.run(f"DELETE FROM invitation WHERE player = {player}", self.canonical_name(name))
+            if token:
+                self.database.run(f"INSERT INTO invitation VALUES ({player}, ?)", self.canonical_name(name), token)
 
     def create(self, name: str) -> PlayerFile:
         """Creates a player and opens its part of the store; the name must not be taken, empty, too long or unprintable."""
@@ -208,7 +223,7 @@ class PlayerFile:
         self.statistics = Tallies()
         self.game: dict[str, Any] | None = None
         self.notices: list[str] = []
-        self._ended: dict[str, tuple[Match, tuple[str, str]]] = {}
+        self._ended: dict[str, tuple[Match, tuple[str, str], int]] = {}
         self._lock = home.lock(name)
         try:
             self._load()
@@ -240,6 +255,11 @@ class PlayerFile:
             seated = "UPDATE player SET seated = (SELECT max(seated) + 1 FROM player) WHERE id = ?"
             database.run(seated, self.id)
 
+    @property
+    def friend(self) -> str:
+        """The person with whom the player has the unfinished game; empty where the opponent is none."""
+        return friend_of(str((self.game or {}).get("opponent", "")))
+
     def games(self) -> list[StoredGame]:
         """The player's games, the oldest first."""
         return self.home.games(self.name)
@@ -248,23 +268,31 @@ class PlayerFile:
         """Points won less points lost in each hand that a tally counts, the oldest first."""
         return read_margins(self.home.database, self.id, tally.variation, tally.opponent, tally.hands)
 
-    def write_record(self, name: str, match: Match, players: tuple[str, str]) -> None:
-        """Puts the ended hands of a game into the store with the next ``save``."""
-        self._ended[name] = match.copy(), players
+    def write_record(self, name: str, match: Match, players: tuple[str, str], seat: int = 0) -> None:
+        """Puts the ended hands of a game into the store with the next ``save``; ``seat`` is the player's."""
+        self._ended[name] = match.copy(), players, seat
 
-    def save(self) -> None:
-        """Writes options, statistics, the unfinished game and ended hands, all at once; if that fails, a notice says so."""
+    def save(self, *others: PlayerFile) -> None:
+        """Writes options, statistics, the unfinished game and ended hands, of others too, all at once; if that fails, a notice says so."""
+        files = self, *others
         try:
             with self.home.database.transaction():
-                self.home.database.run(
-                    "UPDATE player SET options = ?, statistics = ?, game = ? WHERE id = ?",
-                    *(self.options.model_dump_json(), self.statistics.model_dump_json(), as_json(self.game), self.id),
-                )
-                for name, (match, players) in self._ended.items():
-                    write_game(self.home.database, self.id, name, match, players)
-            self._ended.clear()
+                for file in files:
+                    file._write()
+            for file in files:
+                file._ended.clear()
         except FileError as error:
-            self.notices.append(f"{error}; what was saved before is still there.")
+            for file in files:
+                file.notices.append(f"{error}; what was saved before is still there.")
+
+    def _write(self) -> None:
+        database = self.home.database
+        database.run(
+            "UPDATE player SET options = ?, statistics = ?, game = ? WHERE id = ?",
+            *(self.options.model_dump_json(), self.statistics.model_dump_json(), as_json(self.game), self.id),
+        )
+        for name, (match, players, seat) in self._ended.items():
+            write_game(database, self.id, name, match, players, seat)
 
     def quarantine_game(self, reason: str) -> str:
         """Moves an unfinished game that cannot be resumed to a file of its own; returns the sentence to show."""

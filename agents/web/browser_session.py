@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import secrets
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 
-from agents.play.current_game import CurrentGame, Event
-from agents.play.game import PERSON
+from agents.play.current_game import CurrentGame, Event, Move
 from agents.play.moves import count
 from agents.play.session import Session
 from agents.play.store import Home, PlayerFile
@@ -37,14 +38,16 @@ _MOVES = (
 )
 # More than several windows of one player ask for at once.
 _MAX_REQUESTS = 8
+# Seconds that somebody who invites a friend waits for what the friend is doing.
+_PATIENCE = 5.0
 _BEHIND = "This window was behind: the game has gone on meanwhile (in another window, perhaps). Nothing was played; here is the table."
 
 
-def _step(phase: str, action: int) -> str:
-    """What everybody sees of an opponent's action, in a word for ``motion.js``."""
-    if phase == "discard":
-        return f"drop-{card_name(action % KNOCK)}"
-    return {STOCK: "stock", UPCARD: "take"}.get(action, "")
+def _step(move: Move) -> str:
+    """What everybody sees of a move, in a word for ``motion.js``; empty for a move that needs none."""
+    if move.phase == "discard":
+        return f"{'discard' if move.mine else 'drop'}-{card_name(move.action % KNOCK)}"
+    return "" if move.mine else {STOCK: "stock", UPCARD: "take"}.get(move.action, "")
 
 
 class BrowserSession:
@@ -54,13 +57,12 @@ class BrowserSession:
         session: the player's session.
 
     Attributes:
-        lock: held by the request that is being answered.
+        lock: held by the request that is being answered; people who play with one another share one.
         queue: how many requests may be answered or wait for the lock.
         watched: games that the player watches or steps through.
         subjects: hands to analyse that are not stored.
         jobs: work that the player waits for.
         events: what both sides did since the person's last move.
-        steps: the same in words for ``motion.js``, to be shown once: ``discard-7C`` by the person, then what the opponent did.
         messages: sentences to show once, as pairs of a kind (``warning`` or ``plain``) and words.
         pending_knock: the card about whose discard the person is asked whether to knock instead, or None.
         hint: the action of a hint and its words, or None.
@@ -74,7 +76,7 @@ class BrowserSession:
         self.watched, self.subjects = Watched(), Watched()
         self.jobs = Jobs()
         self.messages: list[tuple[str, str]] = []
-        self.steps: list[str] = []
+        self._hand: tuple[str, int] | None = None
         self._places: list[int] = []
         self._clear()
 
@@ -90,6 +92,16 @@ class BrowserSession:
     def name(self) -> str:
         """The player's name."""
         return self.session.file.name
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Holds the lock inside its block, also if it becomes another one meanwhile."""
+        while True:
+            lock = self.lock
+            with lock:
+                if lock is self.lock:
+                    yield
+                    return
 
     @property
     def live(self) -> CurrentGame:
@@ -121,9 +133,10 @@ class BrowserSession:
         return messages
 
     def take_steps(self) -> list[str]:
-        """Returns the steps that have not been shown yet."""
-        steps, self.steps = self.steps, []
-        return steps
+        """What both sides did since the last answer, in words for ``motion.js``: ``discard-7C`` by the person, ``drop-7C`` by the other."""
+        steps = [_step(move) for move in self.live.moves]
+        self.live.moves.clear()
+        return [step for step in steps if step]
 
     def places(self) -> list[int | None]:
         """The person's cards from left to right; in lay-offs None where a card lay, so that the others stay where they are."""
@@ -162,29 +175,36 @@ class BrowserSession:
         self.session.leave_game()
         self._clear()
 
+    def catch_up(self) -> None:
+        """Takes over what a friend has done since the last answer."""
+        live = self.live
+        hand = live.game.name, len(live.match.played) + (not live.hand.is_over)
+        if live.friend is not None and hand != self._hand:
+            self._clear()
+        self._hand = hand
+        self.events += live.events()
+
     def _go_on(self) -> None:
-        """Lets the opponent play until it is the person's turn; a failure of the opponent goes to ``trouble``."""
+        """Lets the opponent play until it is the person's turn; a failure of the opponent goes to ``trouble``. A friend is not asked."""
         live = self.live
         self.trouble = ""
-        while not live.hand.is_over and live.hand.turn != PERSON:
+        while live.opponent is not None and not live.hand.is_over and live.hand.turn != live.seat:
             try:
-                phase = live.hand.phase
                 live.opponent_plays()
-                self.steps.append(_step(phase, live.hand.history[-1]))
             except (GinError, OSError) as error:
                 self.trouble = str(error)
                 break
             except Exception as error:  # an agent of anybody's making may fail in any way; the game stays
                 self.trouble = f"it has failed ({type(error).__name__}: {error})."
                 break
-        self.events += live.events()
+        self.catch_up()
 
     def _play(self, action: int) -> None:
         # The opponent's actions in its turn are shown until the person's turn ends.
         still = [events for events in self.events if events.kind in ("opponent", "take")] if action >= STOCK else []
         self._clear()
         self.events = still
-        self.steps = [f"discard-{card_name(action % KNOCK)}"] if self.live.hand.phase == "discard" else []
+        self.live.moves.clear()
         self.live.play(action)
         self._go_on()
 
@@ -224,8 +244,8 @@ class BrowserSession:
         live, turn = self.live, self.live.turn
         if live.hand.is_over:
             raise GinError("this hand is over; deal the next one")
-        if live.hand.turn != PERSON:
-            raise GinError(f"it is {live.names[1]}'s turn")
+        if live.hand.turn != live.seat:
+            raise GinError(f"it is {live.theirs}'s turn")
         if do == "card":
             do = "lay off" if turn.phase == "layoff" else "discard"
         if do == "spread":
@@ -265,7 +285,7 @@ class BrowserSession:
 
     def _hint(self) -> None:
         live = self.live
-        if live.hand.is_over or live.hand.turn != PERSON:
+        if live.hand.is_over or live.hand.turn != live.seat:
             raise GinError("there is nothing to decide now")
         self.hint = live.turn.hint()
 
@@ -305,10 +325,14 @@ class Sessions:
         home: where everything is kept.
         freeze: whether levels do not learn while this server runs.
         allowed: programs and directories that may play, as the command line named them.
+
+    Attributes:
+        invited: names of the people who play from browsers of their own, by the token of their link.
     """
 
     def __init__(self, home: Home, freeze: bool = False, allowed: Sequence[str] = ()) -> None:
         self.home = home
+        self.invited = home.invitations()
         self.freeze = freeze
         self.allowed = tuple(allowed)
         self._browser_sessions: dict[str, BrowserSession] = {}
@@ -327,7 +351,34 @@ class Sessions:
             return self._browser_sessions[stored_name]
 
     def _session(self, file: PlayerFile) -> Session:
-        return Session(self.home, file, freeze=self.freeze, allowed=self.allowed)
+        friends = partial(self._friend, file.name)
+        return Session(self.home, file, freeze=self.freeze, allowed=self.allowed, friends=friends)
+
+    def _friend(self, name: str, friend: str) -> Session:
+        """The session of a friend, who from now on shares a lock with the player of this name, whose request is being answered."""
+        lock, other = self.browser_session(name).lock, self.browser_session(friend)
+        if other.lock is not lock:
+            # Not for ever: the friend may be waiting for this player.
+            if not (theirs := other.lock).acquire(timeout=_PATIENCE):
+                raise GinError(f"{other.name} is busy with another page; try again in a moment")
+            try:
+                if theirs is not other.lock:
+                    raise GinError(f"{other.name} is busy with another game; try again in a moment")
+                other.session.leave_game()
+                other.lock = lock
+            finally:
+                theirs.release()
+        return other.session
+
+    def token_of(self, name: str) -> str:
+        """The token of a player's link; empty where there is none."""
+        return next((token for token, invited in self.invited.items() if invited == name), "")
+
+    def invite(self, name: str, away: bool) -> None:
+        """Gives a player a link, unless there is one, or takes it back, as the player is ``away`` or plays here."""
+        if away != bool(self.token_of(name)):
+            self.home.invite(name, secrets.token_hex(16) if away else "")
+            self.invited = self.home.invitations()
 
     def create(self, name: str) -> BrowserSession:
         """Creates a player and opens the player's seat."""
@@ -337,15 +388,24 @@ class Sessions:
             return seat
 
     def free(self, name: str) -> None:
-        """Closes a player's seat, so that the player can play at another table."""
+        """Closes a player's seat, so that the player can play at another table.
+
+        Raises:
+            GinError: if the player has an unfinished game with a friend.
+        """
         with self._lock:
-            seat = self._browser_sessions.pop(name, None)
-        if seat is not None:
-            with seat.lock:
-                seat.session.close()
-                seat.watched.close()
+            if friend := self.browser_session(name).session.file.friend:
+                raise GinError(f"{name} is in a game with {friend}; it has to end first")
+        self._close(name)
+
+    def _close(self, name: str) -> None:
+        with self._lock:
+            seat = self._browser_sessions.pop(name)
+        with seat.held():
+            seat.session.close()
+            seat.watched.close()
 
     def close(self) -> None:
         """Closes all seats."""
         for name in list(self._browser_sessions):
-            self.free(name)
+            self._close(name)

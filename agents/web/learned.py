@@ -59,7 +59,7 @@ def _beliefs(beliefs: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def learned(request: Request) -> Response:
     """The page about one level."""
     session = request.browser_session.session
-    chosen = request.query.get("level") or session.options.opponent
+    chosen = request.query.get("level") or session.options.player
     session.check_player(chosen)
     name = checked_level(chosen) if request.query.get("level") or chosen.startswith("level-") else NAMES[0]
     level = load_level(name)

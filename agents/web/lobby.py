@@ -6,7 +6,7 @@ import dataclasses
 
 from starlette.responses import HTMLResponse, Response
 
-from agents.play.options import Options, choices, preset_of
+from agents.play.options import Options, choices, friend_of, preset_of
 from agents.web.jobs import Job
 from agents.web.pages import page
 from agents.web.request import Request
@@ -73,13 +73,22 @@ def lobby(request: Request) -> Response:
     options = browser.session.options
     # What was chosen under "More" stands beside the usual choices.
     offered = {
-        "opponent": {name: _OPPONENT_TEXTS.get(name, "") for name in dict.fromkeys((*_LEVELS, options.opponent))},
+        "opponent": {name: _OPPONENT_TEXTS.get(name, "") for name in dict.fromkeys((*_LEVELS, options.player))},
         "rules": {options.rules: PRESET_TEXTS.get(options.rules, "")} | _RULE_SETS,
     }
     if options.rules in _RULE_SETS:
         offered["rules"] = _RULE_SETS
+    friend = friend_of(options.opponent)
     return request.page(
-        "lobby.html", options=options, offered=offered, unfinished=unfinished, fan=_FAN, ready=_prepared(request)
+        "lobby.html",
+        options=options,
+        offered=offered,
+        unfinished=unfinished,
+        fan=_FAN,
+        ready=_prepared(request),
+        friend=friend,
+        away=bool(request.sessions.token_of(friend)),
+        people=[name for name in request.sessions.home.names() if name != browser.name] if not request.invited else [],
     )
 
 
@@ -91,7 +100,7 @@ def ready(request: Request) -> Response:
 def _prepared(request: Request) -> Job | None:
     """The preparation of a game against the chosen opponent under the chosen rules; begun as soon as they are chosen."""
     options, preparations = request.browser_session.session.options, request.app.state.preparations
-    return None if preparations is None else preparations.prepare(options.opponent, options.rules)
+    return None if preparations is None else preparations.prepare(options.player, options.rules)
 
 
 def new(request: Request) -> Response:
@@ -104,18 +113,37 @@ def new(request: Request) -> Response:
         )
         return request.go("/")
     with browser.shows_errors():
-        for name in ("opponent", "rules"):
-            value = request.form.get(name, browser.session.options.text(name))
+        chosen = {name: request.form[name] for name in ("opponent", "rules") if name in request.form}
+        # Who was invited plays whoever has invited.
+        friend = "" if request.invited else _friend(request, chosen)
+        for name, value in chosen.items():
             if value != browser.session.options.text(name):
                 browser.session.set_option(name, value)
         browser.begin()
+        if friend:
+            request.sessions.invite(friend, away=not request.form.get("here"))
+            if token := request.sessions.token_of(friend):
+                browser.say(f"{friend} plays by this link: {request.address}/?token={token}")
         return request.go("/table")
     return request.go("/")
 
 
+def _friend(request: Request, chosen: dict[str, str]) -> str:
+    """The friend whom a form names as the opponent, who is known from now on; takes the opponent out of what is chosen."""
+    if chosen.get("opponent") != "friend":
+        return ""
+    del chosen["opponent"]
+    home, name = request.sessions.home, request.form.get("friend", "")
+    friend = home.find(name) or request.sessions.create(name).name
+    request.browser_session.session.choose_friend(friend)
+    return friend
+
+
 def players(request: Request) -> Response:
-    """All players."""
-    return request.page("players.html", names=request.sessions.home.names(), player=request.who)
+    """All players; where the table is handed over, whose turn it is."""
+    links = {name: f"{request.address}/?token={token}" for token, name in request.sessions.invited.items()}
+    turn = request.session.get("next", "")
+    return request.page("players.html", names=request.sessions.home.names(), player=request.who, links=links, turn=turn)
 
 
 def change_player(request: Request) -> Response:
@@ -124,9 +152,16 @@ def change_player(request: Request) -> Response:
     if do == "create":
         return request.redirect_as(sessions.create(name))
     if do == "switch":
+        if sessions.token_of(sessions.home.canonical_name(name)):
+            raise GinError(f"{name} plays by a link, in a browser of their own")
         return request.redirect_as(sessions.browser_session(name))
     if do == "free":
         sessions.free(sessions.home.canonical_name(name))
+    elif do == "uninvite":
+        name = sessions.home.canonical_name(name)
+        if friend := sessions.browser_session(name).session.file.friend:
+            raise GinError(f"{name} is in a game with {friend}; it has to end first")
+        sessions.invite(name, away=False)
     elif do == "remove":
         if not request.form.get("sure"):
             raise GinError(
@@ -135,7 +170,7 @@ def change_player(request: Request) -> Response:
         sessions.free(sessions.home.canonical_name(name))
         sessions.home.remove(name)
     else:
-        raise GinError(unknown_name("command", do, ("create", "switch", "free", "remove")))
+        raise GinError(unknown_name("command", do, ("create", "switch", "free", "uninvite", "remove")))
     return request.go("/players")
 
 

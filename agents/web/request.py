@@ -26,6 +26,7 @@ class Request:
         params: parameters in the path.
         htmx: whether a part of the page is wanted instead of the whole.
         session: what the browser's signed cookie holds.
+        address: the address of the server, as this browser reaches it.
 
     Attributes:
         browser_session: seat of the player who asks.
@@ -41,11 +42,18 @@ class Request:
         params: Mapping[str, Any],
         htmx: bool,
         session: dict[str, Any] | None = None,
+        address: str = "",
     ) -> None:
         self.app, self.path, self.query, self.form, self.params, self.htmx = app, path, query, form, params, htmx
         self.session = {} if session is None else session
+        self.address = address
         self.who = ""
         self._browser_session: BrowserSession | None = None
+
+    @property
+    def invited(self) -> str:
+        """The name of the person whose link has opened this browser; empty for somebody who has the table's own address."""
+        return self.sessions.invited.get(self.session.get("token", ""), "")
 
     @property
     def sessions(self) -> Sessions:
@@ -82,6 +90,7 @@ class Request:
             "here": self.path,
             "messages": browser_session.take_messages() if browser_session else [],
             "player": browser_session.name if browser_session else "",
+            "invited": self.invited,
             **values,
         }
         return HTMLResponse(page(template, **values), status)
@@ -97,11 +106,17 @@ class Request:
         return Response(status_code=204, headers={"HX-Redirect": path}) if self.htmx else RedirectResponse(path, 303)
 
     def redirect_as(self, browser_session: BrowserSession) -> Response:
-        """Redirects to the lobby as a player, which this browser then remembers."""
+        """Redirects as a player, which this browser then remembers: to the game with a friend if there is one, else to the lobby."""
         self.remember(browser_session)
-        return RedirectResponse("/", 303)
+        self.session.pop("next", None)
+        return RedirectResponse("/table" if browser_session.session.file.friend else "/", 303)
 
     def remember(self, browser_session: BrowserSession) -> None:
         """Makes this browser's session remember the player."""
         if self.session.get("player") != browser_session.name:
             self.session["player"] = browser_session.name
+
+    def hand_over(self, name: str) -> Response:
+        """Covers the table until somebody takes a seat, such as the person of this name, whose turn it is at this browser."""
+        self.session["next"] = name
+        return self.go("/players")

@@ -1,4 +1,4 @@
-"""Who may use the table: everyone with the address that ``gin web`` printed; never another site's page.
+"""Who may use the table: everyone with the address that ``gin web`` printed, or with a link to one seat; never another site's page.
 
 The address holds a token, which the first request moves into a signed session (a cookie): other users of this machine, who can reach the
 port as well, do not know it. A page of another site can make a browser send requests here. Such requests carry that site's ``Origin``; if
@@ -10,7 +10,7 @@ from __future__ import annotations
 import ipaddress
 import secrets
 import socket
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -56,10 +56,19 @@ class Guard:
         once: tokens that are used up by the first request; the command line of a browser, which other users of this machine can
             see, holds such a one.
         names: further names under which the table may be reached.
+        invited: whether a token is that of a person's link; such a browser gets that person's seat alone (``Request.invited``).
     """
 
-    def __init__(self, app: ASGIApp, host: str, token: str, once: set[str], names: Collection[str]) -> None:
-        self.app, self.host, self.token, self.once = app, host, token, once
+    def __init__(
+        self,
+        app: ASGIApp,
+        host: str,
+        token: str,
+        once: set[str],
+        names: Collection[str],
+        invited: Callable[[str], bool],
+    ) -> None:
+        self.app, self.host, self.token, self.once, self.invited = app, host, token, once, invited
         self.names = {"localhost"} | {name.lower() for name in names}
         if not is_loopback(host):
             self.names |= {host.lower(), socket.gethostname().lower()}
@@ -117,10 +126,21 @@ class Guard:
         given = {value for name, value in query if name == "token"}
         if given & self.once or any(secrets.compare_digest(value.encode(), self.token.encode()) for value in given):
             self.once -= given
+            scope["session"].pop("token", None)
             scope["session"]["admitted"] = True
-            # The session has it from now on, so that the token appears in no link and no history.
-            rest = urlencode([pair for pair in query if pair[0] != "token"])
-            return RedirectResponse(scope["path"] + (f"?{rest}" if rest else ""), 303)
-        if scope["session"].get("admitted"):
+            return self._without_query(scope, query)
+        if link := next(filter(self.invited, given), ""):
+            scope["session"].clear()
+            scope["session"]["token"] = link
+            return self._without_query(scope, query)
+        if scope["session"].get("admitted") or self.invited(scope["session"].get("token", "")):
             return None
-        return PlainTextResponse("This table asks for its token: open the address that 'gin web' has printed.\n", 403)
+        words = "This table asks for its token: open the address that 'gin web' has printed, or the link that you were sent.\n"
+        return PlainTextResponse(words, 403)
+
+    @staticmethod
+    def _without_query(scope: Scope, query: list[tuple[str, str]]) -> ASGIApp:
+        """The same address without the token."""
+        # The session has it from now on, so that the token appears in no link and no history.
+        rest = urlencode([pair for pair in query if pair[0] != "token"])
+        return RedirectResponse(scope["path"] + (f"?{rest}" if rest else ""), 303)

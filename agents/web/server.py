@@ -53,13 +53,25 @@ _PAGES = {
 _PLAIN_WORDS = {404: "Page not found.", 405: "This address is for a button or a form of another page."}
 # Addresses for which one need not have a seat yet.
 _FOR_ALL = ("/players",)
+# Addresses that are not for somebody who was invited to one seat: other people's affairs.
+_FOR_HOSTS = ("/players", "/learned", "/watch", "/results")
 
 
 def _answer(request: Request, name: str) -> Response:
     handler, home = _handler(name), request.sessions.home
-    # The player is the one that the browser's session names, else the player who played last.
-    request.who = home.find(request.session.get("player", "")) or home.last_player or ""
+    if not (request.invited or request.session.get("admitted")):
+        # A link that has just been taken back.
+        return PlainTextResponse("This link is no longer good.\n", 403)
+    if request.invited and request.path.startswith(_FOR_HOSTS):
+        return request.problem(403, "That is not possible", "This page is not for somebody who was invited.")
+    # The player is the one that the browser's session names, else the player who played last; nobody who has an own browser.
+    named = home.find(request.session.get("player", ""))
+    named = None if request.sessions.token_of(named or "") else named
+    request.who = request.invited or named or home.last_player or ""
     if request.path not in _FOR_ALL:
+        if request.session.get("next"):
+            # Covered until somebody takes a seat.
+            return request.go("/players")
         try:
             if request.who:
                 request.set_session(request.sessions.browser_session(request.who))
@@ -73,7 +85,7 @@ def _answer(request: Request, name: str) -> Response:
         if not browser.queue.acquire(blocking=False):
             return PlainTextResponse("Too much was asked at once; try again in a moment.\n", 429)
         try:
-            with browser.lock:
+            with browser.held():
                 # From now on this browser belongs to this player, whichever player another one has.
                 request.remember(browser)
                 return _handled(request, handler)
@@ -127,6 +139,7 @@ def _endpoint(name: str) -> Callable:
             http_request.path_params,
             htmx,
             http_request.session,
+            str(http_request.base_url).rstrip("/"),
         )
         return await run_in_threadpool(_answer, request, name)
 
@@ -191,7 +204,14 @@ def make_app(
                 session_cookie=f"gin_{secrets.token_hex(4)}",
                 max_age=None,
             ),
-            Middleware(Guard, host=host, token=token, once=set() if once is None else once, names=names),
+            Middleware(
+                Guard,
+                host=host,
+                token=token,
+                once=set() if once is None else once,
+                names=names,
+                invited=lambda token: token in sessions.invited,
+            ),
         ],
         exception_handlers={HTTPException: _problem, 500: _problem},
         lifespan=lifespan,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from starlette.responses import HTMLResponse, Response
 
 from agents.web.pages import page
@@ -16,19 +18,21 @@ def show(request: Request) -> Response:
         return request.go("/")
     if request.htmx:
         return Response(status_code=204) if request.query.get("at") == browser.mark else _part(request)
-    return request.page("table.html", t=table_values(browser), cloth=browser.session.options.cloth)
+    return request.page("table.html", **_values(request))
 
 
 def _part(request: Request) -> Response:
+    values = _values(request)
+    return HTMLResponse(page("table_part.html", **values, messages=request.browser_session.take_messages()))
+
+
+def _values(request: Request) -> dict[str, Any]:
     browser = request.browser_session
-    return HTMLResponse(
-        page(
-            "table_part.html",
-            t=table_values(browser),
-            cloth=browser.session.options.cloth,
-            messages=browser.take_messages(),
-        )
-    )
+    browser.catch_up()
+    friend = browser.session.friend
+    # Two people who have no browsers of their own take turns at this one.
+    turns = friend is not None and not any(map(request.sessions.token_of, (friend.file.name, browser.name)))
+    return {"t": table_values(browser), "cloth": browser.session.options.cloth, "turns": turns}
 
 
 def play(request: Request) -> Response:
@@ -40,6 +44,8 @@ def play(request: Request) -> Response:
     do = form.get("do") or next(
         (command for field, command in (("card", "card"), ("number", "spread"), ("by", "sort")) if form.get(field)), ""
     )
+    if do == "hand over":
+        return request.hand_over(browser.live.theirs)
     browser.command(do, {**form, "card": form.get("card") or form.get("picked", "")})
     if browser.session.game is None:
         # An opponent that could not even start again has left the table; the lobby says why, and the game is kept.

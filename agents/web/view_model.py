@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from agents.play.current_game import CurrentGame
-from agents.play.game import PERSON
 from agents.play.hand_order import in_suits, meld_names, melds_of_cards, melds_of_view
 from agents.play.moves import Turn, count, gin_name
 from agents.play.options import variation
@@ -77,8 +76,8 @@ _FANFARES = {End.GIN: "Gin", End.BIG_GIN: "Big gin", End.UNDERCUT: "Undercut"}
 def _fanfare(live: CurrentGame) -> dict[str, Any]:
     """The word that stands across the table at the end of a hand, if any, and whether the person is the winner."""
     outcome = live.match.outcomes[-1]
-    won = live.match.is_over and live.match.winner == PERSON
-    return {"word": _FANFARES.get(outcome.end, ""), "mine": outcome.winner == PERSON, "won": won}
+    won = live.match.is_over and live.match.winner == live.seat
+    return {"word": _FANFARES.get(outcome.end, ""), "mine": outcome.winner == live.seat, "won": won}
 
 
 def _spreads(view: Any) -> list[dict[str, Any]]:
@@ -185,8 +184,8 @@ def _verdict(live: CurrentGame) -> str:
         "Nobody wins the game."
         if winner is None
         else "You win the game."
-        if winner == PERSON
-        else f"{live.names[1]} wins the game."
+        if winner == live.seat
+        else f"{live.theirs} wins the game."
     )
 
 
@@ -202,9 +201,9 @@ def table_values(browser: BrowserSession) -> dict[str, Any]:
     """Everything that the table's template shows; there has to be a game (``seat.enter``)."""
     live, options = browser.live, browser.session.options
     over = live.hand.is_over
-    view = live.match.played[-1].view(PERSON)[0] if over else live.view
+    view = live.match.played[-1].view(live.seat)[0] if over else live.view
     turn = live.turn
-    mine = not over and live.hand.turn == PERSON
+    mine = not over and live.hand.turn == live.seat
     new = int(view["drawn"]) if view["drawn"] != NO_CARD else int(view["taken"]) if mine else NO_CARD
     hinted = browser.hint[0] % KNOCK if browser.hint is not None and browser.hint[0] < STOCK else NO_CARD
     melds = melds_of_view(view) if not over else []
@@ -213,7 +212,7 @@ def table_values(browser: BrowserSession) -> dict[str, Any]:
     known_cards = in_suits(int(view["known_cards"][1])) if options.memory else []
     asks_for_card = mine and phase in ("discard", "layoff")
     buttons = _buttons(browser, turn) if mine else []
-    status = f"You can {turn.possible()}." if mine else ""
+    status = f"You can {turn.possible()}." if mine else f"It is {live.theirs}’s turn."
     if browser.pending_knock is not None:
         status = (
             f"The {card_name(browser.pending_knock)} leaves {count(turn.left(browser.pending_knock))}: do you knock?"
@@ -221,7 +220,10 @@ def table_values(browser: BrowserSession) -> dict[str, Any]:
     return {
         "mark": browser.mark,
         "names": live.names,
-        "score": live.match.score,
+        "name": browser.name,
+        "theirs": live.theirs,
+        "score": (live.match.score[live.seat], live.match.score[1 - live.seat]),
+        "friend": live.friend is not None,
         "hand_number": len(live.match.played) + (not over),
         "rules": variation(live.match.rules),
         "target": live.match.rules.target,

@@ -63,4 +63,4 @@ def make_ready(opponent: str, rules: str, tell: Callable[[int, int], None], wait
 
 def draw(session: Session) -> None:
     """Makes the page of the game in play, which nobody gets."""
-    page("table_part.html", t=table_values(BrowserSession(session)), cloth="green", messages=[])
+    page("table_part.html", t=table_values(BrowserSession(session)), cloth="green", messages=[], turns=False)

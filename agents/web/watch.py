@@ -91,7 +91,7 @@ def watch(request: Request) -> Response:
     number = request.number("game")
     options = request.browser_session.session.options
     if not number:
-        return _watch_form(request, {"first": "network", "second": options.opponent, "rules": options.rules})
+        return _watch_form(request, {"first": "network", "second": options.player, "rules": options.rules})
     steps = request.browser_session.watched.get(number)
     running = bool(request.query.get("run"))
     shown = _shown(steps, _at(request, steps), f"/watch?game={number}", running, can_run=True)

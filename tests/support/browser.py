@@ -90,16 +90,22 @@ class Person:
         page: of the browser.
         table: the server.
         keys: plays by keys alone; else by mouse, dragging every third discard.
+        name: who it is.
     """
 
-    def __init__(self, page: Any, table: Table, keys: bool) -> None:
-        self.page, self.table, self.keys = page, table, keys
+    def __init__(self, page: Any, table: Table, keys: bool, name: str = "Ann") -> None:
+        self.page, self.table, self.keys, self.name = page, table, keys, name
         self.decent = make_player("formula")
         self.faults: list[str] = []
         self.moves = 0
         page.set_default_timeout(PATIENCE)
         page.on("pageerror", lambda error: self.faults.append(str(error)))
         page.on("console", lambda message: self.faults.append(message.text) if message.type == "error" else None)
+
+    @property
+    def browser(self) -> BrowserSession:
+        """The person's seat at the server."""
+        return self.table.sessions.browser_session(self.name)
 
     def begin(self) -> None:
         """From the lobby to the table."""
@@ -141,13 +147,18 @@ class Person:
 
     def move(self) -> None:
         """Plays one move, and waits until the page shows it."""
-        live, before = self.table.browser.live, self.table.browser.mark
+        before = self.browser.mark
+        self.act()
+        self.page.locator(f'#table:not([data-at="{before}"])').wait_for()
+
+    def act(self) -> None:
+        """Plays one move, without waiting for the answer."""
+        live = self.browser.live
         self.moves += 1
         if live.hand.is_over:
             self.press("n", "#do-next")
         else:
-            self._act(live, int(self.decent.act(live.hand.view(0))[0]))
-        self.page.locator(f'#table:not([data-at="{before}"])').wait_for()
+            self._act(live, int(self.decent.act(live.view.reshape(1))[0]))
 
     def _act(self, live: Any, action: int) -> None:
         phase, name = live.hand.phase, card_name(action % KNOCK)
@@ -185,6 +196,6 @@ class Person:
 
     def play_game(self, most: int = 600) -> None:
         """Plays until the game is over."""
-        while not self.table.browser.live.match.is_over:
+        while not self.browser.live.match.is_over:
             assert self.moves < most, "the game does not end"
             self.move()

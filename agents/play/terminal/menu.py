@@ -154,7 +154,7 @@ class Menu:
 
     def _learned(self, level: str) -> None:
         if not level:
-            level = self.session.options.opponent
+            level = self.session.options.player
             self.session.check_player(level)
         self.terminal.say(describe_level_learning(level, self.session.file.name, self.session.home.path))
 

@@ -9,7 +9,6 @@ from rich.text import Text
 
 from agents.play.current_game import CurrentGame
 from agents.play.display_names import display_rules
-from agents.play.game import PERSON
 from agents.play.hand_order import melds_of_view
 from agents.play.moves import Turn, count
 from agents.play.options import variation
@@ -59,7 +58,7 @@ class Table:
         while not live.match.is_over:
             if live.hand.is_over:
                 self._between()
-            elif live.hand.turn == PERSON:
+            elif live.hand.turn == live.seat:
                 self._person()
             else:
                 self._play(live.opponent_plays)
@@ -92,7 +91,7 @@ class Table:
         self._begin_hand()
 
     def _show_end(self) -> None:
-        if hands := self.face.ended(self.live.match.played[-1].view(PERSON)[0], self.live.names):
+        if hands := self.face.ended(self.live.match.played[-1].view(self.live.seat)[0], self.live.names):
             self.terminal.say("", *hands, hang=LABEL)
         self.terminal.say("")
         self._show_sheet()
@@ -112,8 +111,8 @@ class Table:
         self._show_end()
         if live.match.is_over:
             winner = live.match.winner
-            who = "Nobody wins" if winner is None else "You win" if winner == PERSON else f"{live.names[1]} wins"
-            self.terminal.say(Text(f"{who} the game.", "bold green" if winner == PERSON else "bold"))
+            who = "Nobody wins" if winner is None else "You win" if winner == live.seat else f"{live.names[1]} wins"
+            self.terminal.say(Text(f"{who} the game.", "bold green" if winner == live.seat else "bold"))
 
     def _show_events(self) -> None:
         self.terminal.warn(*self.session.notices())

@@ -27,7 +27,7 @@
   }
 
   // A page that asks for news on its own keeps nobody waiting.
-  const asksItself = (event) => event.detail.elt.getAttribute("hx-trigger")?.startsWith("load");
+  const asksItself = (event) => event.detail.elt.getAttribute("hx-trigger")?.match(/^(load|every)/);
   document.addEventListener("htmx:beforeSend", (event) => {
     if (!asksItself(event) && !requests++) watch();
   });

@@ -22,12 +22,16 @@
 
   const isPicked = (card) => card.getAttribute("aria-pressed") === "true";
 
+  // News of what a friend has done waits while the person is at work, and keeps nobody waiting.
+  const isNews = (event) => event.detail.elt.id === "news";
+
   document.addEventListener("htmx:beforeRequest", (event) => {
     if (event.detail.target?.id !== "table") return;
-    if (busy) event.preventDefault();
-    busy = true;
+    if (busy || (lifted && isNews(event))) event.preventDefault();
+    busy ||= !isNews(event);
   });
-  document.addEventListener("htmx:afterRequest", (event) => { if (event.detail.target?.id === "table") busy = false; });
+  document.addEventListener("htmx:beforeSwap", (event) => { if (isNews(event) && (busy || lifted)) event.detail.shouldSwap = false; });
+  document.addEventListener("htmx:afterRequest", (event) => { if (event.detail.target?.id === "table" && !isNews(event)) busy = false; });
 
   // The second click of a double click would press whatever the first one has put in the same place.
   document.addEventListener("click", (event) => {

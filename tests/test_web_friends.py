@@ -1,0 +1,249 @@
+"""Two people at one table: what each is sent, links, turns at one browser, and games that go on after either side was killed."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from starlette.testclient import TestClient
+
+from agents.play.store import Home
+from agents.web.browser_session import BrowserSession, Sessions
+from agents.web.server import make_app
+from ginenv.engine.cards import card_name
+from ginenv.tables.players import make_player
+from tests.support.hidden import redeal_hidden
+from tests.support.web_scenes import ADDRESS, TOKEN, command_of, plain
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
+
+class Side:
+    """Somebody's browser, and the player who plays from it."""
+
+    def __init__(self, app, sessions: Sessions, name: str, token: str) -> None:
+        self.sessions, self.name = sessions, name
+        self.client = TestClient(app, base_url=ADDRESS)
+        self.client.get(f"/?token={token}", follow_redirects=False)
+        self.decent = make_player("formula")
+
+    @property
+    def browser(self) -> BrowserSession:
+        return self.sessions.browser_session(self.name)
+
+    def get(self, path: str, **headers: str) -> str:
+        answer = self.client.get(path, headers=headers)
+        assert answer.status_code == 200, (path, answer.status_code, answer.text[-300:])
+        return answer.text
+
+    def post(self, path: str, **fields: object) -> str:
+        answer = self.client.post(path, data=fields, headers={"Origin": ADDRESS})
+        assert answer.status_code == 200, (path, answer.status_code, answer.text[-300:])
+        return answer.text
+
+    def do(self, **fields: object) -> str:
+        return self.post("/table", at=self.browser.mark, **fields)
+
+    def move(self) -> str:
+        """Plays what a decent player would."""
+        live = self.browser.live
+        if live.hand.is_over:
+            return self.do(do="next")
+        do, values = command_of(live, int(self.decent.act(live.view.reshape(1))[0]))
+        shown = self.do(do=do, **values)
+        return self.do(do="just discard", **values) if self.browser.pending_knock is not None else shown
+
+
+class Table:
+    """Ann at the server's own address, and Bob by a link, unless they take turns at Ann's browser."""
+
+    def __init__(self, home: Path, rules: str = "ht1,target=30", **fields: str) -> None:
+        self.home = home
+        self.serve()
+        self.sessions.create("Ann")
+        self.ann = Side(self.app, self.sessions, "Ann", TOKEN)
+        self.ann.post("/options", rules=rules)
+        self.shown = self.ann.post("/new", sure="1", opponent="friend", friend="Bob", **fields)
+        if not fields:
+            self.bob = Side(self.app, self.sessions, "Bob", self.token)
+
+    def serve(self) -> None:
+        self.sessions = Sessions(Home(self.home))
+        self.app = make_app(self.sessions, TOKEN)
+
+    @property
+    def token(self) -> str:
+        (found,) = set(re.findall(rf"{ADDRESS}/\?token=(\w+)", self.shown))
+        return found
+
+    def restart(self) -> None:
+        """A server that was killed, and browsers that have forgotten everything."""
+        for seat in self.sessions._browser_sessions.values():
+            # What the end of a process does.
+            seat.session.file.close()
+        self.sessions.home.close()
+        self.serve()
+        self.ann = Side(self.app, self.sessions, "Ann", TOKEN)
+        self.bob = Side(self.app, self.sessions, "Bob", self.token)
+
+    def turn(self) -> tuple[Side, Side]:
+        """Who is to move, and the other."""
+        live = self.ann.browser.live
+        mine = live.hand.is_over or live.hand.turn == live.seat
+        return (self.ann, self.bob) if mine else (self.bob, self.ann)
+
+
+@pytest.fixture
+def table(tmp_path):
+    tables = []
+
+    def make(*rules: str, **fields: str) -> Table:
+        tables.append(Table(tmp_path, *rules, **fields))
+        return tables[-1]
+
+    yield make
+    for each in tables:
+        each.sessions.close()
+
+
+def cards_in(page: str) -> set[str]:
+    """Every card that a page names or draws."""
+    return set(re.findall(r"\b[A2-9TJQK][SCDH]\b", page.partition("<main")[2]))
+
+
+def test_two_people_play_a_game_from_two_browsers_and_both_keep_it(table):
+    two = table()
+    assert "Bob" in plain(two.ann.get("/table")) and "Ann" in plain(two.bob.get("/table"))
+    said: dict[str, str] = {"Ann": "", "Bob": ""}
+    while not two.ann.browser.live.match.is_over:
+        mover, other = two.turn()
+        assert mover.browser.live.hand.is_over or "You can " in plain(mover.get("/table"))
+        before = other.browser.mark
+        mover.move()
+        said[other.name] += plain(other.get(f"/table?at={before}", **{"HX-Request": "true"}))
+    assert "Bob draws from the stock" in said["Ann"] and "Ann draws from the stock" in said["Bob"]
+    winner = two.ann.browser.live.match.winner
+    for seat, side in enumerate((two.ann, two.bob)):
+        assert ("You win the game" in plain(side.get("/table"))) == (seat == winner)
+        (game,) = side.browser.session.file.games()
+        assert game.over and game.seat == seat and game.names == ("Ann", "Bob") and game.winner == winner
+        (tally,) = side.browser.session.file.statistics.root
+        assert tally.won == [int(seat == winner), int(seat != winner)] and tally.opponent == ("Bob", "Ann")[seat]
+        assert "step 1" in plain(side.get("/replay?record=1"))
+    # Either of them may begin another game, and the other finds it.
+    two.bob.do(do="another game")
+    assert two.ann.browser.live.game.name == two.bob.browser.live.game.name != game.name
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+def test_what_is_hidden_from_one_of_them_changes_no_byte_that_this_one_is_sent(table, seat):
+    two, rng = table(), np.random.default_rng(seat)
+    side = (two.ann, two.bob)[seat]
+    pages = ("/table", "/", "/statistics", "/records", "/options", "/analysis", "/replay?record=1", "/rules")
+    looked: set[str] = set()
+
+    def sent() -> list[bytes]:
+        answers = [side.client.get(path) for path in pages]
+        answers += [side.client.get("/table?at=0", headers={"HX-Request": "true"})]
+        answers += [side.client.post("/table", data={"do": "hint", "at": side.browser.mark})]
+        return [answer.content for answer in answers]
+
+    while not side.browser.live.hand.is_over:
+        hand = side.browser.live.hand
+        phase = f"{'mine' if hand.turn == seat else 'theirs'}: {hand.phase}"
+        if phase not in looked or hand.phase in ("spread", "layoff"):
+            looked.add(phase)
+            # What is said once and hints that stay are out of the way then.
+            sent()
+            seen, theirs = sent(), set(map(card_name, _cards(hand, 1 - seat)))
+            original, after = hand.state.copy(), redeal_hidden(hand.state, seat, rng)
+            hand.state[:] = after
+            assert sent() == seen, phase
+            hand.state[:] = original
+            if hand.phase != "layoff":
+                assert not theirs & cards_in(seen[0].decode()), phase
+        two.turn()[0].move()
+    assert looked >= {f"{who}: {phase}" for who in ("mine", "theirs") for phase in ("draw", "discard")}
+
+
+def _cards(hand, seat: int) -> list[int]:
+    """The cards of a seat that the other does not know."""
+    state = hand.state[0]
+    hidden = int(state["hands"][seat]) & ~int(state["known_cards"][seat])
+    return [card for card in range(52) if hidden >> card & 1]
+
+
+def test_a_game_goes_on_after_the_server_and_both_browsers_were_killed(table):
+    two = table()
+    for _ in range(12):
+        mover, _ = two.turn()
+        mover.move()
+        marks = {side.name: side.browser.mark for side in (two.ann, two.bob)}
+        hands = {side.name: side.browser.live.game.order for side in (two.ann, two.bob)}
+        two.restart()
+        shown = two.bob.get("/table") if mover is two.ann else two.ann.get("/table")
+        assert f'data-at="{marks["Ann"]}"' in shown and marks["Ann"] == marks["Bob"]
+        assert hands == {side.name: side.browser.live.game.order for side in (two.ann, two.bob)}
+
+
+def test_a_link_opens_one_seat_and_nothing_else(table):
+    two = table()
+    for path in ("/players", "/watch", "/learned", "/results"):
+        assert two.bob.client.get(path).status_code == 403, path
+    for fields in ({"do": "switch", "name": "Ann"}, {"do": "remove", "name": "Ann", "sure": "1"}):
+        assert two.bob.client.post("/players", data=fields).status_code == 403
+    two.bob.post("/new", sure="1", opponent="friend", friend="Carol")
+    assert two.sessions.home.names() == ["Ann", "Bob"], "who was invited invites nobody"
+    assert "Bob" in two.bob.get("/table")
+    stranger = TestClient(two.app, base_url=ADDRESS)
+    assert stranger.get(f"/?token={two.token}x").status_code == 403
+
+
+def test_nobody_at_the_servers_own_address_takes_the_seat_of_somebody_who_plays_by_a_link(table):
+    two = table()
+    for do in ("switch", "free", "remove", "uninvite"):
+        answer = two.ann.client.post("/players", data={"do": do, "name": "Bob", "sure": "1"})
+        assert answer.status_code == 400 and "Bob" in answer.text, do
+    # A browser that has forgotten everything comes back as Ann, whoever sat down last.
+    assert "Ann is at the table" in Side(two.app, two.sessions, "Ann", TOKEN).get("/")
+    two.ann.post("/new", sure="1", opponent="formula")
+    two.ann.post("/players", do="uninvite", name="Bob")
+    assert two.bob.client.get("/table").status_code == 403
+    two.ann.post("/players", do="switch", name="Bob")
+    assert "Bob is at the table" in two.ann.get("/")
+
+
+def test_by_turns_at_one_browser_the_cards_are_covered_in_between(table):
+    two = table(here="1")
+    client = two.ann
+    assert "token=" not in two.shown and two.sessions.invited == {}
+    for _ in range(6):
+        name = two.sessions.browser_session("Ann").live
+        names = ("Ann", "Bob") if name.hand.turn == 0 else ("Bob", "Ann")
+        mover = Side(two.app, two.sessions, names[0], TOKEN)
+        mover.client = client.client
+        if 'data-phase="waiting"' in client.get("/table"):
+            covered = client.post("/table", do="hand over")
+            theirs = set(map(card_name, two.sessions.browser_session(names[1]).live.game.order))
+            assert f"Show {names[0]}’s cards" in covered
+            for path in ("/table", "/", "/records"):
+                assert not theirs & cards_in(client.get(path)), path
+            client.post("/players", do="switch", name=names[0])
+        while two.sessions.browser_session("Ann").live.hand.turn == ("Ann", "Bob").index(names[0]):
+            mover.move()
+
+
+def test_a_game_that_one_of_them_leaves_for_another_ends_for_both(table):
+    two = table()
+    two.ann.post("/new", sure="1", opponent="formula")
+    assert "has begun another game" in plain(two.bob.get("/table")) and two.bob.browser.session.file.game is None
+    assert two.bob.client.post("/new", data={"sure": "1"}).text.count("has an unfinished game") == 1
+    assert two.ann.browser.live.opponent is not None, "an invited person ends no game of another"
+
+
+def test_a_friend_has_to_be_somebody_else_with_a_name(table):
+    two = table()
+    for name in ("Ann", "", "x" * 21, "a|b"):
+        shown = plain(two.ann.post("/new", sure="1", opponent="friend", friend=name))
+        assert repr(name) in shown or (not name and "which player" in shown), name
+    assert two.ann.browser.session.file.friend == "Bob"
