@@ -68,7 +68,8 @@ def lobby(request: Request) -> Response:
     unfinished = ""
     with browser.shows_errors():
         unfinished = browser.session.unfinished()
-    if unfinished and browser.session.options.always_resume and browser.session.game is None:
+    resumes = browser.session.options.always_resume and browser.session.game is None
+    if unfinished and (resumes or request.invited):
         return request.go("/table")
     options = browser.session.options
     # What was chosen under "More" stands beside the usual choices.
