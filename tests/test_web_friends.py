@@ -114,14 +114,14 @@ def cards_in(page: str) -> set[str]:
 def test_two_people_play_a_game_from_two_browsers_and_both_keep_it(table):
     two = table()
     assert "Bob" in plain(two.ann.get("/table")) and "Ann" in plain(two.bob.get("/table"))
-    said: dict[str, str] = {"Ann": "", "Bob": ""}
+    heard: dict[str, str] = {"Ann": "", "Bob": ""}
     while not two.ann.browser.live.match.is_over:
         mover, other = two.turn()
         assert mover.browser.live.hand.is_over or "You can " in plain(mover.get("/table"))
         before = other.browser.mark
         mover.move()
-        said[other.name] += plain(other.get(f"/table?at={before}", **{"HX-Request": "true"}))
-    assert "Bob draws from the stock" in said["Ann"] and "Ann draws from the stock" in said["Bob"]
+        heard[other.name] += plain(other.get(f"/table?at={before}", **{"HX-Request": "true"}))
+    assert "Bob draws from the stock" in heard["Ann"] and "Ann draws from the stock" in heard["Bob"]
     winner = two.ann.browser.live.match.winner
     for seat, side in enumerate((two.ann, two.bob)):
         assert ("You win the game" in plain(side.get("/table"))) == (seat == winner)

@@ -57,18 +57,27 @@ class Two:
         new.page.goto(self.link if name == "Bob" else self.table.entrance)
         new.page.goto(f"{self.table.address}/table")
 
+    def _look(self, seat: int, person: Person) -> None:
+        while True:
+            live, mark = person.browser.live, person.browser.mark
+            state = live.hand.state[0]
+            hidden = int(state["hands"][1 - seat]) & ~int(state["known_cards"][1 - seat])
+            person.page.locator(f'#table[data-at="{mark}"]').wait_for()
+            shown = set(re.findall(r"\b[A2-9TJQK][SCDH]\b", person.page.inner_html("#table")))
+            # A move that somebody made who was killed then may still have been on its way.
+            if person.browser.mark == mark:
+                break
+        is_open = live.hand.is_over or live.hand.phase == "layoff"
+        found = shown & set(map(card_name, cards_of(hidden)))
+        assert is_open or not found, f"{person.name} sees {found} at {mark} in {person.page.inner_html('#table')}"
+
     def step(self, kill: bool) -> None:
         """One move of whoever is to move, in the midst of which a browser may be killed; nobody sees the other's cards."""
-        live = self.ann.browser.live
-        turn = int(self.rng.integers(2)) if live.hand.is_over else live.hand.turn
         people = self.ann, self.bob
         for seat, person in enumerate(people):
-            person.page.locator(f'#table[data-at="{person.browser.mark}"]').wait_for()
-            if not live.hand.is_over and live.hand.phase != "layoff":
-                state = live.hand.state[0]
-                hidden = int(state["hands"][1 - seat]) & ~int(state["known_cards"][1 - seat])
-                shown = set(re.findall(r"\b[A2-9TJQK][SCDH]\b", person.page.inner_html("#table")))
-                assert not shown & set(map(card_name, cards_of(hidden))), "somebody sees the other's cards"
+            self._look(seat, person)
+        live = self.ann.browser.live
+        turn = int(self.rng.integers(2)) if live.hand.is_over else live.hand.turn
         mover = people[turn]
         if live.match.is_over:
             mover.page.click("#do-another-game")

@@ -205,8 +205,9 @@ class CurrentGame:
         tally.add_hand(outcome, self.seat)
         if self.match.is_over:
             tally.add_game(self.match, self.seat)
-        players = self.file.name, self.game.opponent_name
-        self.file.write_record(self.game.name, self.match, players if self.seat == 0 else players[::-1], self.seat)
+        mine, theirs = self.file.name, self.game.opponent_name
+        players = (mine, theirs) if self.seat == 0 else (theirs, mine)
+        self.file.write_record(self.game.name, self.match, players, self.seat)
 
     def _show_opponent(self, opponent: Player) -> None:
         with warnings.catch_warnings(record=True) as caught:

@@ -94,7 +94,7 @@ class BrowserSession:
         return self.session.file.name
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def locked(self) -> Iterator[None]:
         """Holds the lock inside its block, also if it becomes another one meanwhile."""
         while True:
             lock = self.lock
@@ -401,7 +401,7 @@ class Sessions:
     def _close(self, name: str) -> None:
         with self._lock:
             seat = self._browser_sessions.pop(name)
-        with seat.held():
+        with seat.locked():
             seat.session.close()
             seat.watched.close()
 

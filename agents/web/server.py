@@ -85,7 +85,7 @@ def _answer(request: Request, name: str) -> Response:
         if not browser.queue.acquire(blocking=False):
             return PlainTextResponse("Too much was asked at once; try again in a moment.\n", 429)
         try:
-            with browser.held():
+            with browser.locked():
                 # From now on this browser belongs to this player, whichever player another one has.
                 request.remember(browser)
                 return _handled(request, handler)
