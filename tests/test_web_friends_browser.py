@@ -57,28 +57,27 @@ class Two:
         new.page.goto(self.link if name == "Bob" else self.table.entrance)
         new.page.goto(f"{self.table.address}/table")
 
-    def _look(self, seat: int, person: Person) -> None:
+    def _look(self, person: Person) -> None:
+        """Waits until a page shows what the server has, in which none of the other's cards is."""
         while True:
             live, mark = person.browser.live, person.browser.mark
-            state = live.hand.state[0]
-            hidden = int(state["hands"][1 - seat]) & ~int(state["known_cards"][1 - seat])
-            person.page.locator(f'#table[data-at="{mark}"]').wait_for()
-            shown = set(re.findall(r"\b[A2-9TJQK][SCDH]\b", person.page.inner_html("#table")))
-            # A move that somebody made who was killed then may still have been on its way.
-            if person.browser.mark == mark:
+            state, other = live.hand.state[0], 1 - live.seat
+            hidden = int(state["hands"][other]) & ~int(state["known_cards"][other])
+            is_open = live.hand.is_over or live.hand.phase == "layoff"
+            page = person.page.inner_html("#table")
+            if f'name="at" value="{mark}"' in page:
                 break
-        is_open = live.hand.is_over or live.hand.phase == "layoff"
-        found = shown & set(map(card_name, cards_of(hidden)))
-        assert is_open or not found, f"{person.name} sees {found} at {mark} in {person.page.inner_html('#table')}"
+            time.sleep(0.02)
+        found = set(re.findall(r"\b[A2-9TJQK][SCDH]\b", page)) & set(map(card_name, cards_of(hidden)))
+        assert is_open or not found, f"{person.name} sees {found} at {mark}: {page}"
 
     def step(self, kill: bool) -> None:
         """One move of whoever is to move, in the midst of which a browser may be killed; nobody sees the other's cards."""
-        people = self.ann, self.bob
-        for seat, person in enumerate(people):
-            self._look(seat, person)
+        for person in (self.ann, self.bob):
+            self._look(person)
         live = self.ann.browser.live
-        turn = int(self.rng.integers(2)) if live.hand.is_over else live.hand.turn
-        mover = people[turn]
+        anns = self.rng.integers(2) if live.hand.is_over else live.hand.turn == live.seat
+        mover = self.ann if anns else self.bob
         if live.match.is_over:
             mover.page.click("#do-another-game")
             mover.page.locator('#table:not([data-phase="over"])').wait_for()
