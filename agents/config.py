@@ -122,8 +122,9 @@ class TrainConfig(Config):
         target_kl: divergence per batch (Schulman's k3 estimate) to which the learning rate is adapted.
         clip: PPO's clip range.
         epochs: passes over each batch.
-        trained_fraction: share of a batch's decisions that are trained on: those of the largest advantages. Decisions between knocking and
-            playing on are always trained on, and all decisions during imitation.
+        trained_fraction: share of a batch's decisions that are trained on: those of the largest advantages; with a ``q_weight``, those of
+            several probable actions, and others at random. Decisions between knocking and playing on are always trained on, and all
+            decisions during imitation.
         minibatch: decisions in one gradient step.
         gae_lambda: lambda of generalised advantage estimation over all half-moves.
         q_weight: weight, where several actions are probable, of learning from the critic's values of all of them; the rest of the weight is

@@ -10,14 +10,14 @@ import torch
 from torch import Tensor
 
 from agents.network.commitment import bind_to_gin
-from agents.network.features import NUM_HEURISTIC_FEATURES, HeuristicFeatures, unbounded
-from agents.network.nets import NUM_CONDITIONS, NUM_FUTURE, FrozenActor
+from agents.network.features import HeuristicFeatures, actor_rows
+from agents.network.nets import NUM_FUTURE, FrozenActor
 from ginenv.bots.hand_kernels import highest_cards, of_points
 from ginenv.engine.actions import PHASE_DISCARD
 from ginenv.engine.engine import STOCK_LEFT
 from ginenv.engine.jit import kernel, popcount
 from ginenv.engine.melds import melded_cards, points_of
-from ginenv.view.encoding import OBSERVATION_SIZE, encode
+from ginenv.view.encoding import encode
 from ginenv.view.view import look
 
 _CARDS = torch.arange(52)
@@ -110,25 +110,10 @@ def actor_inputs(
     context: np.ndarray | None = None,
     heuristic_features: HeuristicFeatures | None = None,
 ) -> Tensor:
-    """An actor's inputs in play: ``[n, 520 + 1 + context + heuristic features]``, in its dtype.
-
-    Args:
-        actor: the network.
-        views: ``VIEW[n]``, for the heuristic features.
-        observations: ``uint8[n, 520]``.
-        conditions: ``uint8[n]``, 1 where the seat is committed to gin.
-        context: ``float32[n, C]``; zeros by default.
-        heuristic_features: writes them; unbounded by default.
-    """
-    first = OBSERVATION_SIZE + NUM_CONDITIONS
-    inputs = torch.zeros((len(views), first + actor.context + actor.heuristic_features), dtype=actor.dtype)
-    inputs[:, :OBSERVATION_SIZE] = torch.from_numpy(observations)
-    inputs[:, OBSERVATION_SIZE] = torch.from_numpy(conditions)
-    if context is not None and actor.context:
-        inputs[:, first : first + actor.context] = torch.from_numpy(context)
-    if actor.heuristic_features:
-        inputs[:, -NUM_HEURISTIC_FEATURES:] = torch.from_numpy((heuristic_features or unbounded())(views))
-    return inputs
+    """An actor's inputs in play, in its dtype; arguments as in ``agents.network.features.actor_rows``."""
+    sizes = actor.context, actor.heuristic_features
+    rows = actor_rows(sizes, views, observations, conditions, context, heuristic_features)
+    return torch.from_numpy(rows).to(actor.dtype)
 
 
 class PlayingActor(FrozenActor):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from safetensors import SafetensorError, deserialize
 
-from agents.network.features import NUM_HEURISTIC_FEATURES, HeuristicFeatures, unbounded
+from agents.network.features import NUM_HEURISTIC_FEATURES, HeuristicFeatures, actor_rows
 from agents.network.layout import FEATURES_SCALE, NUM_CONDITIONS, NUM_RANKS, NUM_SUITS, suit_columns
 from agents.network.metadata import METADATA, WEIGHTS, CheckpointError, check_weights, read_metadata
 from ginenv.engine.actions import NUM_ACTIONS
@@ -46,15 +46,12 @@ class NumpyActor:
         context: np.ndarray | None = None,
         heuristic_features: HeuristicFeatures | None = None,
     ) -> np.ndarray:
-        """The policy's logits ``float32[n, 107]``; arguments as in ``agents.network.inputs.actor_inputs``."""
-        last = _FIRST + self.context
-        inputs = np.zeros((len(views), last + self.heuristic_features), np.float32)
-        inputs[:, :OBSERVATION_SIZE] = observations * FLAT_SCALE
-        inputs[:, OBSERVATION_SIZE] = conditions
-        if context is not None and self.context:
-            inputs[:, _FIRST:last] = context
+        """The policy's logits ``float32[n, 107]``; arguments as in ``agents.network.features.actor_rows``."""
+        sizes = self.context, self.heuristic_features
+        inputs = actor_rows(sizes, views, observations, conditions, context, heuristic_features)
+        inputs[:, :OBSERVATION_SIZE] *= FLAT_SCALE
         if self.heuristic_features:
-            inputs[:, last:] = (heuristic_features or unbounded())(views) * np.float32(FEATURES_SCALE)
+            inputs[:, -self.heuristic_features :] *= np.float32(FEATURES_SCALE)
         return self._by_suit(inputs) if self.share_suits else self._plain(inputs)
 
     def _plain(self, x: np.ndarray) -> np.ndarray:

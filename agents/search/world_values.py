@@ -12,7 +12,8 @@ import numpy as np
 import torch
 
 from agents.network.checkpoint import CheckpointError, load_critic, read_metadata
-from agents.network.inputs import SEEN, HeuristicFeatures, expand_cards, observe_states
+from agents.network.features import HeuristicFeatures
+from agents.network.inputs import SEEN, expand_cards, observe_states
 from agents.network.nets import GAME_REWARD, POINT_REWARD, FrozenCritic, has_bfloat16_units
 from agents.win_probability import EquityBank, chance_to_win, equity_bank, plays_for_points
 from ginenv.engine.actions import KNOCK, PHASE_OVER

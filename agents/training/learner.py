@@ -20,7 +20,8 @@ import torch
 from torch import Tensor, nn
 
 from agents.config import TrainConfig
-from agents.network.inputs import NUM_HEURISTIC_FEATURES, list_legal
+from agents.network.features import NUM_HEURISTIC_FEATURES
+from agents.network.inputs import list_legal
 from agents.network.nets import (
     Actor,
     Critic,

@@ -135,7 +135,7 @@ def compute_advantages(learner: Learner) -> None:
         flat["waiting"][rows] = flat["knock_worth"][rows] - learner.values(rows, committed=True)
 
 
-def _normalise_advantages(learner: Learner, rows: np.ndarray) -> None:
+def normalise_advantages(learner: Learner, rows: np.ndarray) -> None:
     """Normalises advantages to mean 0 and standard deviation 1 over all processes' rows, and scales other differences of values alike."""
     steps = learner.steps.reshape(-1)
     chosen = steps["advantage"][rows].astype(np.float64)
@@ -149,13 +149,19 @@ def _normalise_advantages(learner: Learner, rows: np.ndarray) -> None:
 
 
 def select_training_rows(learner: Learner, rows: np.ndarray) -> np.ndarray:
-    """The rows to train on: all during imitation; then those of large advantage, decisions whether to knock, and valued choices."""
+    """The rows to train on: all during imitation; then decisions whether to knock, and valued choices or those of large advantages."""
     count = round(learner.config.trained_fraction * len(rows))
     if learner.imitating or count == len(rows):
         return rows
     steps = learner.steps.reshape(-1)[rows]
-    chosen = np.isfinite(steps["waiting"]) | (np.isfinite(steps["choice"]) if learner.config.q_weight else False)
-    chosen[np.argpartition(-np.abs(steps["advantage"]), count)[:count]] = True
+    chosen = np.isfinite(steps["waiting"])
+    if learner.config.q_weight:
+        # Elsewhere advantages are luck alone (benchmarks.strength.gradient_noise); rows at random do not mislead the critic.
+        chosen |= np.isfinite(steps["choice"])
+        order = torch.randperm(len(rows), generator=learner.generator).numpy()
+        chosen[order[: max(0, count - int(chosen.sum()))]] = True
+    else:
+        chosen[np.argpartition(-np.abs(steps["advantage"]), count)[:count]] = True
     return rows[chosen]
 
 
@@ -171,7 +177,7 @@ def update(learner: Learner) -> dict[str, float]:
     learner.decisions += int(number)
     rate = learner.set_learning_rate()
     about_knocks = _knock_figures(learner)
-    _normalise_advantages(learner, rows)
+    normalise_advantages(learner, rows)
     entropy = config.entropy_coef + (config.entropy_coef_end - config.entropy_coef) * learner.progress()
     knock = config.knock_coef * (learner.commitment() / config.commit if config.commit else 1.0)
     coefficients = Coefficients(entropy, knock, learner.imitating)

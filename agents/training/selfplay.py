@@ -17,7 +17,8 @@ import torch
 from agents.config import TrainConfig
 from agents.deal_streams import Domain, deal_keys
 from agents.network.bounds import BOUNDS, blank_all
-from agents.network.inputs import NUM_HEURISTIC_FEATURES, SEEN_FIELDS, HeuristicFeatures, observe_state
+from agents.network.features import NUM_HEURISTIC_FEATURES, HeuristicFeatures
+from agents.network.inputs import SEEN_FIELDS, observe_state
 from agents.network.nets import GAME_REWARD, POINT_REWARD
 from agents.network.sampling import list_actions, sample_action
 from agents.win_probability import EquityBank, chance_to_win, equity_bank, plays_for_points
