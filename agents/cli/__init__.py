@@ -46,7 +46,7 @@ COMMANDS = {
         "agents.play.terminal.app:run", "a table to play at in the terminal", reads_arguments=True, extra="match"
     ),
     "web": Command("agents.web.app:run", "the table in the browser", reads_arguments=True, extra="web"),
-    "serve": Command("agents.serve.app:run", "players over HTTP, for any program", reads_arguments=True, extra="web"),
+    "serve": Command("agents.serve.app:run", "players over HTTP; --mcp: hands for language models", reads_arguments=True, extra="web"),
     "analyse": Command("agents.cli.analyse:analyse", "RECORD: the cost of every decision; --mistakes: yours"),
     "explain": Command("agents.search.explain:main", "POSITION: why the search plays as it does", reads_arguments=True),
     "train": Command("agents.cli.train:train", "trains an agent by self-play and exports it", False, extra="train"),
@@ -74,7 +74,7 @@ GROUPS = {"play": "play", "train": "train", "evaluate": "measure", "levels": "le
 # Modules that not every command needs, and the extras that install them; the others are in the extra of the command.
 EXTRAS = {"tensorboard": "train", "pyarrow": "data", "onnx": "onnx", "onnxruntime": "onnx", "onnxscript": "onnx"}
 EXTRAS |= dict.fromkeys(("fastapi", "starlette", "uvicorn", "itsdangerous"), "web")
-EXTRAS |= {"safetensors": "agents", "torch": "agents", "ray": "ray"}
+EXTRAS |= {"safetensors": "agents", "torch": "agents", "ray": "ray", "mcp": "mcp"}
 
 STOPS = (signal.SIGINT, signal.SIGTERM)
 # The exit status when nobody reads the output any more: what a shell reports for a program that SIGPIPE ended.
@@ -145,7 +145,7 @@ def run(program: str, command: str, arguments: Sequence[str]) -> None:
         if missing in ("ginenv", "agents", "None"):
             raise
         # Both of these contain what other commands need, too.
-        extra = chosen.extra if chosen.extra in ("train", "web") else EXTRAS.get(missing, chosen.extra)
+        extra = chosen.extra if chosen.extra in ("train", "web") and missing != "mcp" else EXTRAS.get(missing, chosen.extra)
         sys.exit(f"{name}: {missing} is not installed; pip install 'ginenv[{extra}]' installs it")
     finally:
         for stop in STOPS:

@@ -165,10 +165,11 @@ Event = Annotated[
 ]
 
 
-class Opponent(Message):
-    """What is known of the opponent's hand: cards that it took and holds, upcards that it refused, and its discards."""
+class KnownCards(Message):
+    """What one seat knows of the other's hand: cards that it took and holds, all that it took in order, those it refused, its discards."""
 
     holds: Cards
+    took: Cards
     refused: Cards
     discarded: Cards
 
@@ -187,10 +188,15 @@ class GameEntry(Message):
     melds: Melds | None = None
     deadwood: Cards | None = None
     pile: Cards | None = None
-    opponent: Opponent | None = None
+    opponent: KnownCards | None = None
+    you: KnownCards | None = None
     limit: int | None = Field(None, ge=0, le=10)
     doubled: bool | None = None
     score: Pair | None = None
+    boxes: Pair | None = None
+    drawn_hands: int | None = Field(None, ge=0, le=200)
+    columns: Columns | None = None
+    column_boxes: Columns | None = None
     luck: Word | None = None
     hand_luck: Word | None = None
 
@@ -230,12 +236,21 @@ class Act(Message):
     games: Annotated[list[GameEntry], Field(max_length=MAX_GAMES)]
 
 
+class Usage(Message):
+    """What a decision of a language model took: tokens, and actions that it named and that were not legal."""
+
+    prompt_tokens: int = Field(0, ge=0, le=10**9)
+    completion_tokens: int = Field(0, ge=0, le=10**9)
+    illegal: int = Field(0, ge=0, le=10**6)
+
+
 class Answer(Message):
     """The decision of one slot: an action or, in the phase ``spread``, the melds of an arrangement."""
 
     slot: Slot
     action: Action | None = None
     melds: Melds | None = None
+    usage: Usage | None = None
 
 
 class AnswerList(Message):

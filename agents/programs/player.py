@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from pydantic import ValidationError
 
 from agents.deal_streams import new_salt, salted
 from agents.files import JsonError, parse_json
+from agents.programs.messages import Usage, sentence_of
 from agents.programs.process import BotFault, LineProcess, excerpt
 from agents.programs.protocol import (
     VERSION,
@@ -67,6 +69,7 @@ class OutsidePlayer:
         forfeits: whether ``act`` returns ``FORFEIT`` where the program failed to answer; the arena sets this while it plays.
         split: whether the program wants to be asked about the discard first and about the knock after it.
         decisions: number of decisions by phase.
+        usage: sums of what the program says that its decisions took (``messages.Usage``).
     """
 
     def __init__(self, command: str, seed: int = 0, limits: BotLimits | None = None, salt: str = ""):
@@ -88,6 +91,7 @@ class OutsidePlayer:
         self._faults: dict[str, dict[str, Any]] = {}
         self._last_fault: BotFault | None = None
         self.decisions: Counter[str] = Counter()
+        self.usage: Counter[str] = Counter()
 
     def reset(self, seed: int = 0) -> None:
         """Ends the program and forgets all games; the next decision starts it again with the new seed."""
@@ -295,6 +299,9 @@ class OutsidePlayer:
         if missing:
             count = f"{len(missing)} of {len(slots)} missing"
             raise BotFault("rubbish", f"slot {missing[0]} was asked and not answered ({count})")
+        for slot in slots:
+            if (usage := by_slot[slot].get("usage")) is not None:
+                self.usage.update(_read_usage(usage))
         return [by_slot[slot] for slot in slots]
 
     def _read_action(self, slot: int, view: Seen, answer: dict[str, Any], legal: list[str] | None = None) -> int:
@@ -359,6 +366,13 @@ def _check_plays(named: Any, rules: Rules) -> None:
 def _is_usable(value: Any) -> bool:
     """Whether a JSON value is a whole number; in Python, true and false are numbers too."""
     return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _read_usage(usage: Any) -> dict[str, int]:
+    try:
+        return Usage.model_validate(usage).model_dump()
+    except ValidationError as error:
+        raise BotFault("rubbish", f"usage.{sentence_of(error.errors())}") from None
 
 
 def _parsed(line: bytes, kind: str) -> dict[str, Any]:

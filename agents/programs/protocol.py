@@ -147,9 +147,7 @@ class EventEncoder:
     def _deal(self, view: Seen) -> None:
         # Index 0 is the seat that gets the events.
         starts = _SIDES[0 if view.started else 1]
-        columns = ""
-        if view.hollywood:
-            columns = f',"columns":{encode(view.columns)},"column_boxes":{encode(view.box_columns)}'
+        columns = _column_texts(view) if view.hollywood else ""
         self.events.append(
             f'{{"event":"deal","hand":{self.hand_no + 1},"seat":{view.seat},"starts":"{starts}","cards":[{_card_texts(self.hand)}],'
             f'"upcard":{_card(self.first_upcard)},"limit":{view.limit},"doubled":{_truth(view.doubled)},'
@@ -313,14 +311,36 @@ def question(slot: int, events: str, view: Seen, split: bool = False, knock: Seq
     elif phase == PHASE_LAYOFF:
         more = f",{_spread_texts(view)}"
     name, legal = ("knock", encode(knock)[1:-1]) if knock else (PHASE_NAMES[phase], _legal(view, split))
+    if view.hollywood:
+        more += _column_texts(view)
     pile = ",".join([_QUOTED[card] for card in view.pile[: view.num_pile]])
+    took, other_took = _taken_texts(view.moves)
     return (
         f'{{"slot":{slot},"events":{events},"phase":"{name}","hand":[{_card_texts(view.hand)}],'
         f'"upcard":{_card(view.upcard)},"stock":{view.stock},"legal":[{legal}]{more},"pile":[{pile}],'
-        f'"opponent":{{"holds":[{_card_texts(view.other_known_cards)}],"refused":[{_card_texts(view.other_refused)}],'
-        f'"discarded":[{_card_texts(view.other_thrown)}]}},"limit":{view.limit},"doubled":{_truth(view.doubled)},'
-        f'"score":[{view.score},{view.other_score}],"luck":"{view.luck:016x}","hand_luck":"{view.hand_luck:016x}"}}'
+        f'"opponent":{{"holds":[{_card_texts(view.other_known_cards)}],"took":[{other_took}],'
+        f'"refused":[{_card_texts(view.other_refused)}],"discarded":[{_card_texts(view.other_thrown)}]}},'
+        f'"you":{{"holds":[{_card_texts(view.known_cards)}],"took":[{took}],'
+        f'"refused":[{_card_texts(view.refused)}],"discarded":[{_card_texts(view.thrown)}]}},'
+        f'"limit":{view.limit},"doubled":{_truth(view.doubled)},"score":[{view.score},{view.other_score}],'
+        f'"boxes":[{view.boxes},{view.other_boxes}],"drawn_hands":{view.drawn_hands},'
+        f'"luck":"{view.luck:016x}","hand_luck":"{view.hand_luck:016x}"}}'
     )
+
+
+def _taken_texts(moves: bytes) -> tuple[str, str]:
+    """The upcards that a seat and its opponent took, in order, as JSON texts with commas between them."""
+    taken: tuple[list[str], list[str]] = ([], [])
+    if M_TAKE in moves[1::MOVE_BYTES]:
+        for who, kind, card in zip(moves[::MOVE_BYTES], moves[1::MOVE_BYTES], moves[2::MOVE_BYTES], strict=True):
+            if kind == M_TAKE:
+                taken[who].append(_QUOTED[card])
+    return ",".join(taken[0]), ",".join(taken[1])
+
+
+def _column_texts(view: Seen) -> str:
+    """The points and boxes of three games that are played at once, as keys of JSON."""
+    return f',"columns":{encode(view.columns)},"column_boxes":{encode(view.box_columns)}'
 
 
 def events_message(slot: int, events: str) -> str:

@@ -26,8 +26,8 @@ from ginenv.view.view import VIEW
 
 # Keys of a question that the events determine; a host that sends them is told where it and the engine differ.
 _IMPLIED = {
-    *("phase", "hand", "upcard", "stock", "pile", "opponent", "limit", "doubled", "score"),
-    *("arrangements", "melds", "deadwood"),
+    *("phase", "hand", "upcard", "stock", "pile", "opponent", "you", "limit", "doubled", "score", "boxes"),
+    *("drawn_hands", "columns", "column_boxes", "arrangements", "melds", "deadwood"),
 }
 
 
@@ -162,10 +162,10 @@ def _restrict(view: np.ndarray, texts: list[str]) -> None:
 
 
 def _plain(value: Any, name: str) -> Any:
-    """A value in which the order of cards does not matter, except in the pile."""
+    """A value in which the order of cards does not matter, except in the pile and among those taken."""
     if isinstance(value, dict):
         return {key: _plain(each, key) for key, each in value.items()}
-    if isinstance(value, list) and name not in ("pile", "score"):
+    if isinstance(value, list) and name not in ("pile", "took", "score", "boxes", "columns", "column_boxes"):
         return sorted((_plain(each, name) for each in value), key=str)
     return value
 

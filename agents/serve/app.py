@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
 
 import tyro
 import uvicorn
@@ -31,6 +32,7 @@ class Arguments:
     Every request needs the header Authorization: Bearer TOKEN. The token is $GIN_TOKEN, or a new one that is printed.
 
     Attributes:
+        mcp: tools for a language model instead (Model Context Protocol), over standard input and output; only --allow applies.
         host: address to listen on; any but this machine's own also lets in other machines, without encryption.
         port: port to listen on; 0 takes any that is free.
         home: directory of what players learn of people; $GINENV_HOME if that is set.
@@ -41,6 +43,7 @@ class Arguments:
         seconds: time limit of a request.
     """
 
+    mcp: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     host: str = "127.0.0.1"
     port: int = 8378
     home: Path = field(default_factory=default_home)
@@ -61,14 +64,19 @@ def run(arguments: Sequence[str], program: str = "gin serve") -> None:
     check_integer("--port", chosen.port, 0, 65535)
     for name in chosen.allow:
         parse_player(name)
+    limits = Limits(
+        sessions=chosen.sessions, per_person=chosen.per_person, idle_seconds=chosen.idle, seconds=chosen.seconds
+    )
+    sessions = Sessions(chosen.home, limits, chosen.allow)
+    if chosen.mcp:
+        from agents.serve.mcp import serve
+
+        return serve(sessions)
     given = os.environ.get("GIN_TOKEN")
     if given is not None and (len(given) < _SHORTEST_TOKEN or not given.isascii() or not given.isprintable()):
         raise GinError(f"GIN_TOKEN must have at least {_SHORTEST_TOKEN} printable characters of ASCII")
     token = given or secrets.token_urlsafe(24)
-    limits = Limits(
-        sessions=chosen.sessions, per_person=chosen.per_person, idle_seconds=chosen.idle, seconds=chosen.seconds
-    )
-    app = make_app(Sessions(chosen.home, limits, chosen.allow), token)
+    app = make_app(sessions, token)
     listening = listen(chosen.host, chosen.port)
     host = f"[{chosen.host}]" if ":" in chosen.host else chosen.host
     shown = "the token of GIN_TOKEN" if given else f"the token {token}"

@@ -181,14 +181,14 @@ class Sessions:
         """Makes a session one with a host, which deals."""
         session.hands = Hands(rules, seed)
 
-    async def begin_table(self, session: Session, rules: Rules) -> None:
-        """Makes a session a table, at which the server deals."""
+    async def begin_table(self, session: Session, rules: Rules, one_hand: bool = False) -> None:
+        """Makes a session a table, at which the server deals games, or one hand."""
         one = np.zeros(1, np.int64)
 
         async def decide(view: np.ndarray) -> int:
             return int((await session.decide(view, one))[0])
 
-        session.table = Table(rules, decide, lambda view: session.observe(view, one))
+        session.table = Table(rules, decide, lambda view: session.observe(view, one), one_hand)
         await session.table.go_on()
 
     async def act(self, session: Session, message: Act) -> dict[str, Any]:
@@ -208,4 +208,4 @@ class Sessions:
 
 def table_text(key: str, table: Table) -> str:
     """What a table answers, as JSON."""
-    return f'{{"table":{json.dumps(key)},"over":{json.dumps(table.match.is_over)},"game":{table.entry()}}}'
+    return f'{{"table":{json.dumps(key)},"over":{json.dumps(table.is_over)},"game":{table.entry()}}}'

@@ -26,13 +26,23 @@ class Table:
         rules: the rules.
         decide: the player's action for a view.
         observe: shows the player the final view of a hand.
+        one_hand: whether it ends with its first hand.
     """
 
-    def __init__(self, rules: Rules, decide: Decide, observe: Observe) -> None:
-        self.match = Match(rules, seed=secrets.randbits(63))
+    def __init__(self, rules: Rules, decide: Decide, observe: Observe, one_hand: bool = False) -> None:
+        self.match, self._one_hand = Match(rules, seed=secrets.randbits(63)), one_hand
         self._decide, self._observe = decide, observe
         self._encoder: EventEncoder | None = None
         self._events: list[str] = []
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the game, or the only hand, has ended."""
+        return self.match.is_over or bool(self._one_hand and self.match.played)
+
+    def legal(self) -> list[str]:
+        """The actions that the person may choose from, in words."""
+        return legal_texts(read_views(self.match.hand.view(PERSON))[0])
 
     def _tell(self, view: np.ndarray) -> None:
         [seen] = read_views(view)
@@ -44,7 +54,7 @@ class Table:
     async def go_on(self) -> None:
         """Plays the opponent's moves until the person is to move or the game is over."""
         match = self.match
-        while not match.is_over:
+        while not self.is_over:
             if match.hand.is_over:
                 match.next_hand()
             elif match.hand.turn == PERSON:
@@ -58,13 +68,13 @@ class Table:
         Raises:
             GinError: if it is not legal, or the game is over.
         """
-        if self.match.is_over:
+        if self.is_over:
             raise GinError("the game is over; a new table begins another one")
         await self.go_on()
         [seen] = read_views(self.match.hand.view(PERSON))
         number = parse_action(action)
         if not may_play(seen, number):
-            raise GinError(f"{quoted(action)} is not legal; legal are: {', '.join(legal_texts(seen))}")
+            raise GinError(f"{quoted(action)} is not legal; legal are: {', '.join(self.legal())}")
         await self._push(number)
         await self.go_on()
 
@@ -79,7 +89,7 @@ class Table:
 
     def entry(self) -> str:
         """What the person has not been told yet, with the question, as an entry of an ``act`` message in JSON."""
-        match, asks = self.match, not self.match.is_over
+        match, asks = self.match, not self.is_over
         if asks:
             self._tell(match.hand.view(PERSON))
         events, self._events = "[" + ",".join(filter(None, self._events)) + "]", []

@@ -1,0 +1,124 @@
+"""The line protocol in words, for players that read: the rules, a question, and what has happened before it.
+
+A question holds everything that a player without a memory needs, so nothing else is said here, and no hint is given.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from typing import Any
+
+from ginenv.engine.rule_texts import RULE_TEXTS
+from ginenv.engine.rules import Rules
+
+GAME = """\
+Gin rummy for two. Cards are written as rank (A 2 3 4 5 6 7 8 9 T J Q K) and suit (S C D H): TS is the ten of spades.
+A meld is a set (three or four cards of one rank) or a run (three or more cards of one suit in sequence, the ace low); a card counts in one
+meld only. Cards in no meld are deadwood: an ace is 1 point, T, J, Q and K are 10, other cards count their number.
+In your turn you take the upcard (the top of the discard pile) or draw from the stock, and then discard a card. If the cards that are left
+have no more deadwood than the limit, you may knock instead: the discard ends the hand. No deadwood at all is gin.
+After a knock the opponent lays off cards on the knocker's melds, and both count deadwood. The knocker scores the difference. If the
+opponent has less than the knocker, that is an undercut, and the opponent scores the difference and the bonus. Gin scores the opponent's
+deadwood and the bonus."""
+
+_PHASES = {
+    "upcard": "You are offered the first upcard {upcard}: take it, or pass.",
+    "draw": "Take the upcard {upcard}, or draw from the stock.",
+    "discard": "Discard a card, or knock where that is legal.",
+    "knock": "Knock with the card that you chose, or only discard it.",
+    "spread": "You knocked. Choose the melds that you lay out:",
+    "layoff": "The opponent knocked. Lay off a card on its melds, or be done.",
+    "wall": "Two cards are left in the stock: take the upcard {upcard} and knock, or pass, which ends the hand without points.",
+}
+_VERBS = {
+    "pass": "{who} passed.",
+    "draw": "{who} drew {card} from the stock.",
+    "take": "{who} took {card}.",
+    "discard": "{who} discarded {card}.",
+    "knock": "{who} knocked with {card}.",
+    "spread": "{who} laid out {melds}, and had the deadwood {deadwood}.",
+    "lay off": "{who} laid off {cards}.",
+    "done": "{who} laid off no more.",
+    "shown": "{who} ended with {cards}, {deadwood} points of deadwood.",
+}
+
+
+def rules_words(rules: Rules) -> str:
+    """The game, and each rule that is in force."""
+    lines = [GAME, "The rules in force:"]
+    for name, value in dataclasses.asdict(rules).items():
+        if value not in (False, 0, "none"):
+            is_switch = value is True
+            lines.append(f"- {name.replace('_', ' ')}{'' if is_switch else f' {value}'} ({RULE_TEXTS[name]})")
+    return "\n".join(lines)
+
+
+def _cards(cards: Iterable[str]) -> str:
+    return " ".join(cards) or "nothing"
+
+
+def _melds(melds: Iterable[Iterable[str]]) -> str:
+    return ", ".join(map(_cards, melds)) or "no melds"
+
+
+def event_words(event: dict[str, Any]) -> str:
+    """An event as a sentence."""
+    if event["event"] == "deal":
+        upcard = f"; the upcard is {event['upcard']}" if event["upcard"] else ""
+        starts = "you start" if event["starts"] == "you" else "the opponent starts"
+        return f"A new hand is dealt{upcard}; {starts}."
+    if event["event"] == "hand over":
+        winner = {"you": "you score", "opponent": "the opponent scores"}.get(event["winner"], "nobody scores")
+        points = f" {event['points']}" if event["winner"] != "nobody" else ""
+        return f"The hand is over ({event['end']}): {winner}{points}."
+    values = dict(event)
+    values["who"] = "You" if event["who"] == "you" else "The opponent"
+    values["card"] = event.get("card") or "a card"
+    for name, words in (("melds", _melds), ("cards", _cards)):
+        if name in event:
+            values[name] = words(event[name])
+    if event["event"] == "spread":
+        values["deadwood"] = _cards(event["deadwood"])
+    return _VERBS[event["event"]].format(**values)
+
+
+def _known(about: dict[str, list[str]], who: str, verb: str) -> str:
+    took = f"{who} took {_cards(about['took'])}" + (f" and still {verb} {_cards(about['holds'])}" * bool(about["took"]))
+    return f"{took}; refused {_cards(about['refused'])}; discarded {_cards(about['discarded'])}."
+
+
+def _score(game: dict[str, Any]) -> str:
+    if "columns" in game:
+        columns = ", ".join(f"{own} to {other}" for own, other in game["columns"])
+        return f"Three games are played at once; their scores (you to the opponent): {columns}."
+    own, other = game["score"]
+    boxes = " (hands won: {} to {})".format(*game["boxes"]) if any(game["boxes"]) else ""
+    return f"Score: you {own}, the opponent {other}{boxes}."
+
+
+def question_words(game: dict[str, Any]) -> str:
+    """A question (an entry of an ``act`` message that asks) in words.
+
+    Args:
+        game: the entry, as ``agents.programs.protocol.question`` writes it.
+    """
+    limit = f"at most {game['limit']} points of deadwood" if game["limit"] else "gin only"
+    lines = [
+        f"Your cards: {_cards(game['hand'])}.",
+        f"Discard pile, from the bottom to the upcard: {_cards(game['pile'])}. Stock: {game['stock']} cards.",
+        _known(game["opponent"], "The opponent", "holds"),
+        _known(game["you"], "You", "hold"),
+        f"Limit for a knock: {limit}.{' The points of this hand count twice.' if game['doubled'] else ''} {_score(game)}",
+        _PHASES[game["phase"]].format(upcard=game["upcard"] or "(there is none)"),
+    ]
+    if game["phase"] == "layoff":
+        lines.append(f"The knocker's melds: {_melds(game['melds'])}. Its deadwood: {_cards(game['deadwood'])}.")
+    lines += [f"spread {number}: {_melds(each)}" for number, each in enumerate(game.get("arrangements", ()))]
+    return "\n".join([*lines, f"Legal: {', '.join(game['legal'])}"])
+
+
+def entry_words(game: dict[str, Any]) -> str:
+    """What has happened, and the question if there is one."""
+    news = " ".join(map(event_words, game["events"]))
+    return "\n".join(filter(None, [news, question_words(game) if "legal" in game else ""]))

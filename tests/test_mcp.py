@@ -1,0 +1,141 @@
+"""``gin serve --mcp``, by the client of the package that defines the protocol; and questions in words."""
+
+import asyncio
+import contextlib
+import json
+import re
+import sys
+
+import numpy as np
+import pytest
+
+from agents.programs.protocol import EventEncoder, question
+from agents.programs.views import read_views
+from agents.programs.words import entry_words, rules_words
+from ginenv.engine.cards import card_name, cards_of
+from ginenv.engine.rules import PRESETS, get_rules
+from ginenv.hands.hand import Hand
+from ginenv.tables.players import make_player
+from ginenv.view.history import M_TAKE, read_moves
+from tests.support.programs import ROOT
+
+mcp = pytest.importorskip("mcp")
+GIN = ["-c", "from agents.cli import main; main()", "serve", "--mcp"]
+
+
+@contextlib.asynccontextmanager
+async def client(home):
+    server = mcp.StdioServerParameters(command=sys.executable, args=[*GIN, "--home", str(home)], cwd=str(ROOT))
+    async with mcp.Client(server, read_timeout_seconds=300) as found:
+        yield found
+
+
+async def call(found, name: str, **arguments: object) -> tuple[str, bool]:
+    answer = await found.call_tool(name, arguments)
+    [content] = answer.content
+    return content.text, bool(answer.is_error)
+
+
+def legal_in(text: str) -> list[str]:
+    return text.rpartition("Legal: ")[2].split(", ")
+
+
+def test_a_client_plays_twenty_hands(tmp_path):
+    async def play() -> tuple[str, list[str]]:
+        endings = []
+        async with client(tmp_path) as found:
+            assert {tool.name for tool in (await found.list_tools()).tools} == {"new_hand", "view", "play", "result"}
+            for number in range(1, 21):
+                text, wrong = await call(found, "new_hand", rules="gc" if number % 2 else "eaai")
+                assert not wrong and text.startswith(f"Hand {number},") and "Hint" not in text
+                while "Legal: " in text:
+                    legal = legal_in(text)
+                    chosen = next((each for each in legal if each.startswith("knock")), legal[0])
+                    text, wrong = await call(found, "play", hand=number, action=chosen)
+                    assert not wrong
+                assert f"Hand {number} is over" in text
+                endings.append(text)
+            return (await call(found, "result"))[0], endings
+
+    result, endings = asyncio.run(play())
+    assert "20 of 20" in result and "Bad calls: 0." in result and len(endings) == 20
+    scored = [re.search(r"(\d+) points to (\w+)", text.rpartition("is over")[2]) for text in endings]
+    points = sum(int(one[1]) * (1 if one[2] == "you" else -1) for one in scored if one)
+    assert re.search(rf"points: {points:+d}\b", result.replace("points: +0", "points: 0" if points else "points: +0"))
+
+
+def test_bad_calls_say_what_is_legal_change_nothing_and_are_counted(tmp_path):
+    async def play() -> None:
+        async with client(tmp_path) as found:
+            text, _ = await call(found, "new_hand")
+            [legal_line] = [line for line in text.splitlines() if line.startswith("Legal: ")]
+            legal = legal_in(legal_line)
+            wrong_calls = [
+                ("play", {"hand": 1, "action": "spread 9"}, legal),
+                ("play", {"hand": 1, "action": "sing"}, ["sing", *legal]),
+                ("play", {"hand": 1}, ["action", *legal]),
+                ("play", {"hand": 7, "action": "take"}, ["7", "1"]),
+                ("new_hand", {"opponent": "cmd:touch x"}, ["simple"]),
+                ("new_hand", {"rules": "eaaj"}, ["eaaj", "eaai"]),
+                ("view", {"hand": "first"}, ["hand"]),
+            ]
+            for name, arguments, facts in wrong_calls:
+                answer, wrong = await call(found, name, **arguments)
+                assert wrong and all(fact in answer for fact in facts) and len(answer.splitlines()) == 1, answer
+            again, wrong = await call(found, "view", hand=1)
+            assert not wrong and again == text[text.index("Your cards") :]
+            assert "Hint: your melds" in (await call(found, "view", hand=1, hint=True))[0]
+            one, every = await call(found, "result", hand=1), await call(found, "result")
+            assert "Bad calls: 3. Hints: 1." in one[0] and "Bad calls: 7. Hints: 1." in every[0]
+
+    asyncio.run(play())
+
+
+@pytest.mark.parametrize("rules", ["eaai", "gc", "ht1", "hollywood"])
+def test_every_question_is_complete_without_a_memory(rules):
+    phases, takers = set(), set()
+    players = [make_player("simple"), make_player("random")]
+    for seed in range(12):
+        hand = Hand.deal(get_rules(rules), seed=seed)
+        while not hand.is_over:
+            view = hand.view()
+            [seen] = read_views(view)
+            game = json.loads(question(0, "[]", seen))
+            words = entry_words(game)
+            phases.add(hand.phase)
+            taken = [[], []]
+            for move in read_moves(view[0])[0]:
+                if move.kind == M_TAKE:
+                    taken[move.seat].append(card_name(move.card))
+                    takers.add(move.seat)
+            assert (game["you"]["took"], game["opponent"]["took"]) == tuple(taken)
+            pile = [card_name(int(card)) for card in view["pile"][0, : int(view["num_pile"][0])]]
+            assert f"to the upcard: {' '.join(pile) or 'nothing'}." in words
+            assert (f"at most {int(view['limit'][0])} points" in words) or (view["limit"][0] == 0 and "gin only" in words)
+            for seat, who in enumerate(("You", "The opponent")):
+                [line] = [line for line in words.splitlines() if line.startswith(f"{who} took")]
+                refused = " ".join(map(card_name, cards_of(int(view["refused"][0, seat])))) or "nothing"
+                assert f"{who} took {' '.join(taken[seat]) or 'nothing'}" in line and f"refused {refused};" in line
+            if hand.phase == "layoff":
+                for meld in filter(None, view["spread"][0].tolist()):
+                    assert " ".join(map(card_name, cards_of(meld))) in words
+            assert legal_in(words) == [hand.action_text(action) for action in hand.legal_actions()]
+            hand.push(int(players[(seed + hand.turn) % 2].act(view)[0]))
+    assert takers == {0, 1} and ("layoff" in phases) == (get_rules(rules).layoff == "by-hand")
+
+
+@pytest.mark.parametrize("rules", sorted(PRESETS))
+def test_all_events_and_rules_have_words(rules):
+    chosen = get_rules(rules)
+    assert f"knock limit {chosen.knock_limit}" in rules_words(chosen) or not chosen.knock_limit
+    hand = Hand.deal(chosen, seed=5)
+    encoder = EventEncoder(read_views(hand.view(0))[0])
+    player = make_player("random", 3)
+    while not hand.is_over:
+        hand.push(int(player.act(hand.view())[0]))
+        encoder.update(read_views(hand.view(0))[0])
+    events = json.loads(encoder.events_message())
+    words = entry_words({"events": events})
+    assert "The hand is over" in words and "{" not in words
+    own = [event["card"] for event in events if event["event"] == "draw" and event["who"] == "you"]
+    assert np.all([f"You drew {card} from the stock." in words for card in own])
