@@ -4,8 +4,8 @@
     export OPENAI_BASE_URL=http://127.0.0.1:8000/v1 OPENAI_API_KEY=...
     gin rate "cmd:python examples/chat_player.py MODEL" --budget 60-hands --seconds 300
 
-Every question goes out by itself, with the rules: the model needs no memory. An answer that is not legal is explained and asked for again, and
-counted; after three, the answer stands, and the hand is lost.
+Every question goes out by itself, with the rules, so no memory is needed. An answer that is not legal is counted, explained and asked for
+again; after three, the answer stands, and the hand is lost.
 """
 
 import json
@@ -16,6 +16,7 @@ import time
 import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
+from itertools import repeat
 
 from agents.programs.words import entry_words, rules_words
 from ginenv.engine.rules import get_rules
@@ -29,7 +30,10 @@ FORM = "Think as long as you need, and end with a line that holds nothing but th
 def complete(model, messages):
     """The endpoint's answer to some messages; an endpoint that is busy is asked again."""
     body = json.dumps({"model": model, "messages": messages}).encode()
-    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {os.environ.get('OPENAI_API_KEY', 'none')}"}
+    headers = {
+        "Content-Type": "application/json",
+        "Authorization": f"Bearer {os.environ.get('OPENAI_API_KEY', 'none')}",
+    }
     for call in range(1, CALLS + 1):
         try:
             with urllib.request.urlopen(urllib.request.Request(URL, body, headers), timeout=600) as answer:
@@ -78,7 +82,7 @@ def main():
                 answer = {"type": "ready", "protocol": 1, "name": model, "max_batch": AT_ONCE}
             else:
                 asked = [game for game in message["games"] if "legal" in game]
-                answers = list(pool.map(lambda game: decide(model, rules, game), asked))
+                answers = list(pool.map(decide, repeat(model), repeat(rules), asked))
                 answer = {"type": "answers", "id": message["id"], "answers": answers}
             print(json.dumps(answer), flush=True)
 

@@ -5,6 +5,7 @@ import shlex
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import ClassVar
 
 import pytest
 
@@ -20,8 +21,8 @@ PATIENT = BotLimits(start_seconds=300, seconds=120, end_seconds=10)
 class Endpoint(BaseHTTPRequestHandler):
     """Knocks, or plays the last legal action; whatever ``wrong`` holds it says first, in turn."""
 
-    asked: list[dict] = []
-    wrong: list[str] = []
+    asked: ClassVar[list[dict]] = []
+    wrong: ClassVar[list[str]] = []
     busy = 1
 
     def do_POST(self):
@@ -72,7 +73,9 @@ def test_a_chat_endpoint_plays_and_tells_what_it_took(endpoint):
     assert dict(player.usage) == {"prompt_tokens": 100 * calls, "completion_tokens": 7 * calls, "illegal": 2}
     first = endpoint.asked[0]
     assert (first["path"], first["key"], first["model"]) == ("/v1/chat/completions", "Bearer a-key", "scripted")
-    assert {each["role"] for each in first["messages"]} == {"system", "user"} and "knock limit 10" in first["messages"][0]["content"]
+    assert {each["role"] for each in first["messages"]} == {"system", "user"} and "knock limit 10" in first["messages"][
+        0
+    ]["content"]
     assert any(len(each["messages"]) > 2 and "not legal" in each["messages"][-1]["content"] for each in endpoint.asked)
 
 

@@ -111,7 +111,9 @@ def test_every_question_is_complete_without_a_memory(rules):
             assert (game["you"]["took"], game["opponent"]["took"]) == tuple(taken)
             pile = [card_name(int(card)) for card in view["pile"][0, : int(view["num_pile"][0])]]
             assert f"to the upcard: {' '.join(pile) or 'nothing'}." in words
-            assert (f"at most {int(view['limit'][0])} points" in words) or (view["limit"][0] == 0 and "gin only" in words)
+            assert (f"at most {int(view['limit'][0])} points" in words) or (
+                view["limit"][0] == 0 and "gin only" in words
+            )
             for seat, who in enumerate(("You", "The opponent")):
                 [line] = [line for line in words.splitlines() if line.startswith(f"{who} took")]
                 refused = " ".join(map(card_name, cards_of(int(view["refused"][0, seat])))) or "nothing"

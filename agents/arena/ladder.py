@@ -1,7 +1,7 @@
-"""The ladder: players whose ratings are known by thousands of games, by which a few hands rate another player.
+"""The ladder: players whose ratings are known by thousands of games, by which a few hands rate others.
 
-A rating is on the tournaments' scale: a lead of 400 points is odds of ten to one in a whole game. ``simple`` stands where the ratings of the
-levels have it. Hands say how many points a player scores against a rung; the rungs' own matches say what points a rating is worth there.
+A rating is on the scale of tournaments: 400 points are odds of ten to one in a whole game, and ``simple`` stands where the ratings of
+the levels have it. Hands say how many points a player scores against a rung; the rungs' own matches say what rating that is.
 """
 
 from __future__ import annotations
@@ -51,6 +51,7 @@ class Ladder:
 
     Args:
         players: rating of each rung.
+        opponents: the rungs that are met; the others only say what points are worth.
         pairings: measured pairings of rungs: ``players``, ``points`` per hand of the first, their standard ``deviation`` in a pair of
             mirrored hands, and the number of ``pairs``.
 
@@ -62,7 +63,10 @@ class Ladder:
             or do not.
     """
 
-    def __init__(self, players: Mapping[str, float], pairings: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(
+        self, players: Mapping[str, float], opponents: Sequence[str], pairings: Sequence[Mapping[str, Any]]
+    ) -> None:
+        self.opponents = opponents
         self.names = sorted(players, key=players.__getitem__)
         self.ratings = np.array([players[name] for name in self.names])
         self._measured: dict[str, list[tuple[float, float, float, float]]] = {
@@ -151,7 +155,8 @@ class Ladder:
             without: a rung that is not to be met: the player itself.
         """
         rating = self.rate(played).rating
-        near = [name for name in self.names if abs(self.rating_of(name) - rating) <= _NEAR and name != without]
+        others = [name for name in self.opponents if name != without]
+        near = [name for name in others if abs(self.rating_of(name) - rating) <= _NEAR]
         place = int(np.argmin(np.abs(self.grid - rating)))
         # Points are told apart over the width that is still open.
         width = max(1, round(min(self.rate(played).half, _NEAR) / _STEP))
@@ -164,12 +169,13 @@ class Ladder:
             before = 0.0 if not done else slope**2 / (self.mismatch**2 + noise / done)
             return float(slope**2 / (self.mismatch**2 + noise / (done + pairs)) - before)
 
-        return max(near or [name for name in self.names if name != without], key=gain)
+        return max(near or others, key=gain)
 
     def neighbours(self, rating: float) -> tuple[str | None, str | None]:
         """The rungs just below and above a rating."""
-        place = int(np.searchsorted(self.ratings, rating))
-        return (self.names[place - 1] if place else None), (self.names[place] if place < len(self.names) else None)
+        below = [name for name in self.opponents if self.rating_of(name) <= rating]
+        above = [name for name in self.opponents if self.rating_of(name) > rating]
+        return max(below, key=self.rating_of, default=None), min(above, key=self.rating_of, default=None)
 
 
 @cache
@@ -177,4 +183,4 @@ def shipped_ladder() -> Ladder:
     """The ladder that ships (``python -m benchmarks.strength.ladder`` writes it)."""
     document = parse_json(read_bytes(DATA))
     ratings = {name: found["rating"] for name, found in document["players"].items()}
-    return Ladder(ratings, document["pairings"])
+    return Ladder(ratings, document["opponents"], document["pairings"])

@@ -18,7 +18,7 @@ import numpy as np
 
 from agents.arena.executors import TASK_PAIRS, chunks, in_order, run_tasks, task_size
 from agents.arena.hand_value import shipped_value
-from agents.arena.lockstep import Lockstep, mirrored_jobs
+from agents.arena.lockstep import Lockstep, Observer, mirrored_jobs
 from agents.arena.luck import LuckMeter
 from agents.arena.results import MatchResult, add_stats
 from agents.arena.sequential import LOOK_EVERY, SequentialTest
@@ -125,7 +125,12 @@ def learns(player: Player) -> bool:
 
 
 def play_pairs(
-    players: tuple[Player, Player], settings: MatchSettings, first: int, pairs: int, progress: Progress | None = None
+    players: tuple[Player, Player],
+    settings: MatchSettings,
+    first: int,
+    pairs: int,
+    progress: Progress | None = None,
+    observers: Sequence[Observer] = (),
 ) -> Part:
     """Plays ``pairs`` pairs of a match from pair ``first`` on, in this process; for players that learn they are one series.
 
@@ -135,6 +140,7 @@ def play_pairs(
         first: number of the first pair.
         pairs: number of pairs.
         progress: called with the number of finished jobs.
+        observers: called after those that count.
 
     Returns:
         The part. After an interrupt it ends before the first unfinished pair, because games that happened to end early would
@@ -165,7 +171,7 @@ def play_pairs(
         unit,
         forfeit_game=settings.forfeit == "game",
         forfeit_points=settings.forfeit_points,
-        observers=[statistics, meter] if meter else [statistics],
+        observers=[*([statistics, meter] if meter else [statistics]), *observers],
         patient=True,
     )
     finished = len(jobs)

@@ -46,7 +46,9 @@ COMMANDS = {
         "agents.play.terminal.app:run", "a table to play at in the terminal", reads_arguments=True, extra="match"
     ),
     "web": Command("agents.web.app:run", "the table in the browser", reads_arguments=True, extra="web"),
-    "serve": Command("agents.serve.app:run", "players over HTTP; --mcp: hands for language models", reads_arguments=True, extra="web"),
+    "serve": Command(
+        "agents.serve.app:run", "players over HTTP; --mcp: hands for language models", reads_arguments=True, extra="web"
+    ),
     "analyse": Command("agents.cli.analyse:analyse", "RECORD: the cost of every decision; --mistakes: yours"),
     "explain": Command("agents.search.explain:main", "POSITION: why the search plays as it does", reads_arguments=True),
     "train": Command("agents.cli.train:train", "trains an agent by self-play and exports it", False, extra="train"),
@@ -56,6 +58,7 @@ COMMANDS = {
     "model-card": Command("agents.cli.networks:write_model_card", "CHECKPOINT [RESULTS ...]: the card of a checkpoint"),
     "fit-hand-model": Command("agents.cli.train:fit_hand_model", "CHECKPOINT: trains its model of whole hands", False),
     "evaluate": Command("agents.cli.evaluate:evaluate", "A B: a match; A --against B C ...: several", extra="match"),
+    "rate": Command("agents.cli.rate:rate", "PLAYER: a rating by few hands, for slow or expensive players"),
     "tournament": Command("agents.cli.tournament:tournament", "CONFIG.yaml: everyone against everyone", extra="match"),
     "exploit": Command("agents.cli.measure:exploit", "PLAYER: trains best responses against a player", False),
     "conform": Command("agents.cli.programs:conform", "PROGRAM: does it keep to the line protocol?", extra="match"),
@@ -145,7 +148,9 @@ def run(program: str, command: str, arguments: Sequence[str]) -> None:
         if missing in ("ginenv", "agents", "None"):
             raise
         # Both of these contain what other commands need, too.
-        extra = chosen.extra if chosen.extra in ("train", "web") and missing != "mcp" else EXTRAS.get(missing, chosen.extra)
+        extra = (
+            chosen.extra if chosen.extra in ("train", "web") and missing != "mcp" else EXTRAS.get(missing, chosen.extra)
+        )
         sys.exit(f"{name}: {missing} is not installed; pip install 'ginenv[{extra}]' installs it")
     finally:
         for stop in STOPS:

@@ -107,7 +107,9 @@ class HandTools(MCPServer):
         # Kept here: no session ends while its player thinks.
         self._sessions.close(key)
         self._hands.append(_Hand(session, opponent))
-        return f"Hand {len(self._hands)}, against {opponent}.\n\n{rules_words(chosen)}\n\n{self._state(len(self._hands))}"
+        return (
+            f"Hand {len(self._hands)}, against {opponent}.\n\n{rules_words(chosen)}\n\n{self._state(len(self._hands))}"
+        )
 
     async def view(self, hand: HandNumber, hint: bool = False) -> str:
         """The question of a hand again; with hint, also your melds and what a simple formula would do. Hints are counted."""
@@ -115,7 +117,9 @@ class HandTools(MCPServer):
         return self._state(hand) + (_hint(found) if hint and not found.table.is_over else "")
 
     async def play(
-        self, hand: HandNumber, action: Annotated[str, Field(description="one of the legal actions, such as: discard 7C")]
+        self,
+        hand: HandNumber,
+        action: Annotated[str, Field(description="one of the legal actions, such as: discard 7C")],
     ) -> str:
         """Plays an action. The answer holds what followed, and the next question or how the hand ended."""
         table = self._find(hand).table
@@ -127,7 +131,9 @@ class HandTools(MCPServer):
             raise ToolError(str(error)) from None
         return self._state(hand)
 
-    async def result(self, hand: Annotated[int | None, Field(description="a hand's number; all if left out")] = None) -> str:
+    async def result(
+        self, hand: Annotated[int | None, Field(description="a hand's number; all if left out")] = None
+    ) -> str:
         """How a hand ended, or what all hands come to: points per hand, bad calls and hints."""
         if hand is not None:
             found = self._find(hand)
@@ -144,7 +150,9 @@ class HandTools(MCPServer):
 
     def _find(self, number: int) -> _Hand:
         if not 1 <= number <= len(self._hands):
-            numbers = f"hands have the numbers 1 to {len(self._hands)}" if self._hands else "new_hand deals the first one"
+            numbers = (
+                f"hands have the numbers 1 to {len(self._hands)}" if self._hands else "new_hand deals the first one"
+            )
             raise ToolError(f"there is no hand {number}; {numbers}")
         return self._hands[number - 1]
 

@@ -2,7 +2,7 @@
 
 python -m benchmarks.strength.ladder
 
-Finished pairings are kept in the file, and the same command continues. The quick players meet all others; the networks meet those near them.
+Finished pairings are kept in the file, and the same command continues.
 """
 
 from __future__ import annotations
@@ -84,16 +84,15 @@ def rated(found: list[dict[str, object]]) -> dict[str, dict[str, float]]:
 
 def main() -> None:
     """Measures what is missing, and writes."""
-    document = json.loads(DATA.read_text(encoding="utf-8")) if DATA.exists() else {"pairings": []}
-    found = document["pairings"]
+    found = json.loads(DATA.read_text(encoding="utf-8"))["pairings"] if DATA.exists() else []
     done = {tuple(pairing["players"]) for pairing in found}
     missing = [pair for pair in pairings() if pair not in done]
+    head = {"command": "python -m benchmarks.strength.ladder", "rules": "eaai", "seed": SEED}
     for number, (a, b) in enumerate(missing, 1):
         found.append(measure(a, b))
         print(f"{number} of {len(missing)}: {found[-1]}", flush=True)
-        head = {"command": "python -m benchmarks.strength.ladder", "rules": "eaai", "seed": SEED}
         write_json(DATA, {**head, "pairings": found})
-    write_json(DATA, {"command": "python -m benchmarks.strength.ladder", "rules": "eaai", "seed": SEED, "players": rated(found), "pairings": found})
+    write_json(DATA, {**head, "opponents": [*QUICK, *NETWORKS], "players": rated(found), "pairings": found})
 
 
 if __name__ == "__main__":

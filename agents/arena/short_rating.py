@@ -1,0 +1,174 @@
+"""A rating by a few hands, each of which may take minutes: mirrored deals, luck subtracted, opponents chosen as it goes on.
+
+Hands are played in blocks against rungs of the ladder (``agents.arena.ladder``). After each block the rung is met next against which the
+hands of a block say most.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from agents.arena.ladder import Ladder, Rating
+from agents.arena.lockstep import Lockstep, Observer
+from agents.arena.matches import MatchSettings, make_side, play_pairs
+from agents.programs.player import OutsidePlayer
+from ginenv.engine.engine import End
+from ginenv.hands.hand import Hand
+from ginenv.tables.players import close_players, make_player
+
+
+@dataclass
+class Block:
+    """Hands against one rung.
+
+    Attributes:
+        opponent: the rung.
+        margins: points per hand in each pair of mirrored hands, less luck.
+        plain: the same with luck left in.
+        decisions: decisions of the player.
+        seconds: time that it took for them.
+        salt: mixed into the seed of the deals where a program plays.
+        faults: faults of a program: kind, count, forfeits, and the first case in words.
+        usage: what a program says that its decisions took: tokens, and actions that it named and that were not legal.
+        losses: what the decisions cost, by kind (``agents.analysis.losses``); empty where they were not analysed.
+    """
+
+    opponent: str
+    margins: list[float]
+    plain: list[float]
+    decisions: int
+    seconds: float
+    salt: str = ""
+    faults: list[dict[str, Any]] = field(default_factory=list)
+    usage: dict[str, int] = field(default_factory=dict)
+    losses: dict[str, list[float]] = field(default_factory=dict)
+
+
+class _FinalStates(Observer):
+    """Keeps hands that ended, in the order of their jobs."""
+
+    def __init__(self) -> None:
+        self.states: dict[int, np.ndarray] = {}
+
+    def after_hands(self, play: Lockstep, views: Sequence[np.ndarray], rows: np.ndarray) -> None:
+        """Copies the states, of which the engine makes the next hand."""
+        for row in rows:
+            self.states[int(play.jobs_at[row])] = play.states[row : row + 1].copy()
+
+
+def play_block(
+    player: str, opponent: str, settings: MatchSettings, first: int, pairs: int, tick: Callable[[int], None]
+) -> tuple[Block, list[tuple[Hand, int]], bool]:
+    """Plays the pairs of deals from number ``first`` on.
+
+    Returns:
+        The block; its hands with the player's seat, without those that were forfeited; and whether it was finished. After an interrupt it
+        holds the pairs that were finished by then.
+    """
+    settings, kept, began = settings.guarded(player, opponent), _FinalStates(), time.perf_counter()
+    players = make_side(player, settings, 0), make_player(opponent, settings.player_seed(1), learn=False)
+    try:
+        part = play_pairs(players, settings, first, pairs, tick, [kept])
+    finally:
+        close_players(players)
+    me = players[0]
+    faults, usage = part.faults, {}
+    if isinstance(me, OutsidePlayer):
+        faults, usage = [*faults, *me.take_faults()], dict(me.usage)
+    margins = (part.games["points"][:, 0] - part.games["points"][:, 1]).astype(np.float64)
+    luck = np.zeros(len(margins)) if part.luck is None else part.luck[:, 0]
+    block = Block(
+        opponent=opponent,
+        margins=(margins - luck).reshape(-1, 2).mean(axis=1).round(3).tolist(),
+        plain=margins.reshape(-1, 2).mean(axis=1).tolist(),
+        decisions=int(part.stats["decisions"][0]),
+        seconds=round(min(float(part.seconds[0]), time.perf_counter() - began), 3),
+        salt=part.salt,
+        faults=faults,
+        usage=usage,
+    )
+    states = [(kept.states[job], job % 2) for job in range(len(part.games))]
+    hands = [(Hand(state), seat) for state, seat in states if state["end"][0] != End.NOT_OVER]
+    return block, hands, part.complete
+
+
+class ShortRating:
+    """The blocks of a player, and what they come to.
+
+    Args:
+        player: the player's name.
+        ladder: whom it may meet.
+        blocks: blocks that were played earlier.
+    """
+
+    def __init__(self, player: str, ladder: Ladder, blocks: Sequence[Block] = ()) -> None:
+        self.player, self.ladder, self.blocks = player, ladder, list(blocks)
+
+    @property
+    def pairs(self) -> int:
+        """Pairs of mirrored hands so far."""
+        return sum(len(block.margins) for block in self.blocks)
+
+    def played(self, plain: bool = False) -> dict[str, list[float]]:
+        """Points per hand of each pair, by rung; with luck left in if ``plain``."""
+        found: dict[str, list[float]] = {}
+        for block in self.blocks:
+            found.setdefault(block.opponent, []).extend(block.plain if plain else block.margins)
+        return found
+
+    @property
+    def rating(self) -> Rating:
+        """The rating so far."""
+        return self.ladder.rate(self.played())
+
+    def steps(self, pairs: int, block: int, half: float = 0.0) -> Iterator[tuple[str, int]]:
+        """Whom to meet next and in how many pairs, until there are ``pairs`` in all.
+
+        The caller appends each block before it asks for the next.
+
+        Args:
+            pairs: the budget.
+            block: pairs in a block.
+            half: end as soon as the interval reaches no further than this from its middle; never before two blocks.
+        """
+        while self.pairs < pairs and not (len(self.blocks) > 1 and self.rating.half <= half):
+            count = min(block, pairs - self.pairs)
+            yield self.ladder.next_rung(self.played(), count, self.player), count
+
+    def to_dict(self) -> dict[str, Any]:
+        """Rating, sums over all blocks, and the blocks."""
+        decisions, seconds = (sum(getattr(block, name) for block in self.blocks) for name in ("decisions", "seconds"))
+        usage, losses = {}, {}
+        for block in self.blocks:
+            for key, count in block.usage.items():
+                usage[key] = usage.get(key, 0) + count
+            for kind, row in block.losses.items():
+                losses[kind] = np.add(losses.get(kind, np.zeros(len(row))), row).tolist()
+        faults = [fault for block in self.blocks for fault in block.faults]
+        illegal = usage.get("illegal", 0) + sum(f["count"] for f in faults if f["kind"] == "illegal move")
+        judged = sum(row[0] for row in losses.values())
+        return {
+            "rating": self.rating.to_dict(),
+            "rating_luck_left_in": self.ladder.rate(self.played(plain=True)).to_dict(),
+            "between": list(self.ladder.neighbours(self.rating.rating)),
+            "hands": 2 * self.pairs,
+            "points": {
+                name: {"hands": 2 * len(margins), "per_hand": round(float(np.mean(margins)), 2)}
+                for name, margins in self.played().items()
+            },
+            "decisions": decisions,
+            "illegal": illegal,
+            "illegal_rate": round(illegal / decisions, 5) if decisions else None,
+            "forfeits": sum(fault["forfeits"] for fault in faults),
+            "seconds_per_decision": round(seconds / decisions, 4) if decisions else None,
+            "usage": usage,
+            "loss_per_decision": {kind: round(row[1] / judged, 4) for kind, row in losses.items()},
+            "mistakes": {kind: int(row[2]) for kind, row in losses.items()},
+            "decisions_by_kind": {kind: int(row[0]) for kind, row in losses.items()},
+            "blocks": [asdict(block) for block in self.blocks],
+        }
