@@ -97,7 +97,9 @@ def test_a_game_thrown_away_is_a_blunder_and_good_play_is_not(analyst: Analyst) 
     hand = Hand.deal("eaai", deck=gin, starter=0, seed=0)
     for words in ("pass", "pass", "discard 9S"):
         hand.push(words)
-    (blunder,) = analyst.hand(hand, seat=0).mistakes(0)
+    (mistake,) = analyst.hand(hand, seat=0).mistakes(0)
+    blunder = mistake.decision
+    assert mistake.moves == (3,)
     assert (blunder.kind, blunder.mark, blunder.move) == ("knock too late", "blunder", 3)
     assert blunder.best == "knock KC" and blunder.loss is not None and blunder.loss > 0.05
     better = hand.after(2)
@@ -114,6 +116,31 @@ def test_a_game_thrown_away_is_a_blunder_and_good_play_is_not(analyst: Analyst) 
 )  # fmt: skip
 def test_marks_follow_the_loss_and_its_error(loss: float, error: float, mark: str) -> None:
     assert mark_of(loss, error) == mark
+
+
+def test_a_mistake_made_several_times_in_a_hand_is_one_entry(analyst: Analyst, found: HandAnalysis) -> None:
+    marked = [each for each in found.decisions if each.kind]
+    entries = found.mistakes()
+    assert sorted(move for each in entries for move in each.moves) == [each.move for each in marked]
+    assert len(entries) < len(marked), "nothing was repeated"
+    losses = [each.decision.loss or 0.0 for each in entries]
+    assert losses == sorted(losses, reverse=True)
+    for entry in entries:
+        same = [each for each in marked if each.move in entry.moves]
+        assert entry.decision.loss == max(each.loss or 0.0 for each in same)
+        assert len({(each.seat, each.kind) for each in same}) == 1
+        assert entry.decision.kind.startswith("knock") or len({each.best for each in same}) == 1
+    for seat, side in enumerate(found.sides):
+        assert sum(side.marks[mark] for mark in ("doubtful", "error", "blunder")) == len(found.mistakes(seat))
+
+
+def test_an_earlier_knock_declined_does_not_bind(analyst: Analyst) -> None:
+    hand = Hand.deal("eaai", deck=deck("3S 3C 3D 8S 9S TS AC AD 2H 4C", NO_MELD, "KD", "KC KH QH"), starter=0, seed=0)
+    for words in ("pass", "pass", "discard KC", "draw stock", "discard KH", "draw stock"):
+        hand.push(words)
+    view = hand.view()
+    assert view["declined"][0] == 1 and view["legal"][0, 1]
+    assert any(each.action.startswith("knock") for each in analyst.decision(view).candidates)
 
 
 @pytest.mark.parametrize(
@@ -301,9 +328,16 @@ def test_the_list_of_mistakes_is_ones_own_over_all_games(analyst: Analyst, home:
     for game in reversed(home.games("Ann")):
         for number in range(1, game.hands + 1):
             marked = analysed(home, game.id, number, analyst).mistakes(0)
-            wanted += [(game.id, number, m.move, m.kind, m.mark, m.played, m.best, m.loss) for m in marked]
+            wanted += [
+                (game.id, number, m.move, m.kind, m.mark, m.played, m.best, m.reason, len(each.moves), m.loss)
+                for each in marked
+                for m in (each.decision,)
+            ]
     assert len(wanted) > 5
-    assert [(m.game, m.hand, m.move, m.kind, m.mark, m.played, m.best, m.loss) for m in listed] == wanted
+    wanted.sort(key=lambda row: (-row[-1], -row[0], row[1:3]))
+    assert [
+        (m.game, m.hand, m.move, m.kind, m.mark, m.played, m.best, m.reason, m.times, m.loss) for m in listed
+    ] == wanted
     assert listed[0].opponent == "formula" and json.dumps(listed[0].to_json())
     for kind in KINDS:
         assert mistakes(home, "Ann", kind) == [each for each in listed if each.kind == kind]

@@ -27,7 +27,7 @@ TAKES_VIEWS: dict[str, Callable[[Any], Any]] = {
     "action_masks": action_masks,
     "read_moves": read_moves,
     "move_arrays": move_arrays,
-    **{name: ginenv.make_player(name).act for name in ("random", "simple", "formula", "hints", "network")},
+    **{name: ginenv.make_player(name).act for name in ("random", "simple", "formula", "network")},
     "style": StylePlayer(style("simple")).act,
 }
 TAKES_STATES: dict[str, Callable[[Any], Any]] = {

@@ -11,9 +11,11 @@ from rich.console import Console
 
 from agents.play.game import Game
 from agents.play.hand_order import moved_card, shuffled_cards, sorted_cards, updated_order
+from agents.play.hints import FORMULAS, hint
 from agents.play.moves import Turn
 from agents.play.opponents import EasyGame
 from agents.play.options import Options
+from agents.play.review import shared_analyst
 from agents.play.session import Session
 from agents.play.statistics import Tallies
 from agents.play.store import Home
@@ -138,9 +140,9 @@ def test_an_illegal_knock_is_warned_of_and_becomes_a_discard_or_nothing_by_the_r
 
 def test_a_discard_asks_to_knock_and_play_to_gin_stops_that(talk):
     game = prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0)
-    shown = talk.resume(game, "p", "d KC", "h", "perhaps", "no")
-    assert sum(prompt.startswith("Knock with 6 points?") for prompt in talk.prompts) == 3
-    assert "no hint for a yes-or-no question" in shown and "Please answer" in shown
+    shown = talk.resume(game, "p", "d KC", "perhaps", "no")
+    assert sum(prompt.startswith("Knock with 6 points?") for prompt in talk.prompts) == 2
+    assert "Please answer" in shown
     assert not talk.match.hand.is_over
     talk.prompts.clear()
     shown = talk.resume(game, "p", "g", "d KC")
@@ -157,7 +159,7 @@ def test_a_card_taken_only_to_knock_ends_playing_to_gin() -> None:
     hand = fiftieth_card("gc", "JH")
     hand.push("take")
     turn = Turn(hand.view()[0], hand.rules, to_gin=True)
-    assert "knock with" in turn.possible() and turn.hint()[0] in hand.legal_actions()
+    assert "knock with" in turn.possible() and hint(turn, FORMULAS)[0] in hand.legal_actions()
 
 
 def test_gin_ends_the_hand_automatically_only_in_gr(talk):
@@ -170,12 +172,20 @@ def test_gin_ends_the_hand_automatically_only_in_gr(talk):
     assert "gin by Ann" in talk.resume(prepared("eaai", gin, 0), "p", "gin")
 
 
-def test_hints_come_for_draws_and_discards_but_not_for_the_first_upcard(talk):
-    shown = talk.resume(prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0), "h", "p", "h", "g", "hint")
+@pytest.mark.parametrize("source", ["search", "formulas"])
+def test_hints_are_those_of_the_analysis_or_of_formulas(talk, source):
+    talk.session.set_option("hints", source)
+    game = prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0)
+    shown = talk.resume(game, "h", "p", "h", "g", "hint")
     first, second, third = shown.split("Ann> ")[1], shown.split("Ann> ")[3], shown.split("Ann> ")[5]
-    assert "this is yours to decide" in first and "Hint" not in first
-    assert "Hint: knock with the K♣" in second
-    assert "Hint: discard the K♣" in third  # playing to gin, a knock is not offered
+    assert "Hint: pass: the K♦ makes no meld." in first
+    assert "Hint: knock with the K♣: leaves 6 points, " in second
+    # Playing to gin, a knock is not offered.
+    assert "Hint: discard the K♣" in third
+    if source == "search":
+        found = shared_analyst().decision(talk.match.hand.view(0))
+        assert found.best == "knock KC" and talk.session.game is None
+        assert all(each in second.replace("♣", "C") for each in found.reason.split(", "))
 
 
 def test_wrong_moves_are_explained_and_change_nothing(talk):
@@ -199,13 +209,13 @@ def test_spreads_are_chosen_and_the_opponent_lays_off_by_hand(talk):
     assert "there is no spread 9; they are numbered 1 to" in shown
     chosen = dict(ways)["1"]
     assert f"knock by Ann, deadwood {chosen} against" in shown
-    assert "Computer lays off the J♠" in shown and "off" in shown
+    assert "Formula lays off the J♠" in shown and "off" in shown
 
 
 def test_cards_are_laid_off_by_name_and_number(talk):
     game = prepared("ht1", deck(KNOCKS, FITS, "KD", "KC"), 1)
     shown = talk.resume(game, "p", "l 3h", "lay off 9h", "JS", "done")
-    assert "Computer knocks with the K♣" in shown
+    assert "Formula knocks with the K♣" in shown
     assert "you cannot lay off that card now; you can lay off the 7♠ or J♠, or be done" in shown
     outcome = read_game(talk.session).outcomes[0]
     assert set(outcome.laid_off) == set(parse_cards("3H JS"))
@@ -215,8 +225,8 @@ def test_the_opponents_take_is_shown(talk):
     # The starter throws the 3D that makes the other's third three.
     game = prepared("eaai", deck(LOOSE.replace("QD", "3D"), "3S 3C KC 8S 7C TC AD 4C 9D 2C", "KD", "KH"), 0)
     shown = talk.resume(game, "p", "d 3D")
-    assert "Computer takes the 3♦ from the pile and discards" in shown
-    assert "last taken: 3♦ by Computer" in shown
+    assert "Formula takes the 3♦ from the pile and discards" in shown
+    assert "last taken: 3♦ by Formula" in shown
 
 
 class Clicker:
@@ -304,8 +314,8 @@ def test_statistics_follow_the_games_and_can_be_reset(talk):
     points = record.outcomes[0].points
     assert (tally.hands, tally.points, tally.won, tally.best) == (1, [points, 0], [1, 0], [points, 0])
     assert tally.average == (points, 0.0)
-    row = [line for line in shown.splitlines() if "eaai, target=0" in line][-1]
-    assert f"{points} | 0" in row and f"{points}.0 | 0.0" in row
+    row = [line for line in shown.splitlines() if "Tournament 2021" in line][-1]
+    assert f"{points} | 0" in row and f"{points}.0 | 0.0" in row and "Formula" in row and "formula" not in row
     # They are on disk, by variation and opponent, and only those asked for are reset.
     assert Tallies.model_validate(talk.stored["statistics"]).tally(one_hand, "formula") == tally
     for name in ("gr", "gr,target=50"):
@@ -363,7 +373,7 @@ def test_a_new_game_asks_before_it_drops_the_old_one(talk):
 def test_a_record_can_be_stepped_through(talk):
     game = prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0)
     shown = talk.resume(game, "p", "k KC", "replay", "", "b", "p", "3", "n", "q")
-    assert "step 2 of" in shown and "gin1 rules=eaai" in shown and "Computer passes on the K♦." in shown
+    assert "step 2 of" in shown and "gin1 rules=eaai" in shown and "Formula passes on the K♦." in shown
     path = talk.home.path / "game.gin"
     path.write_text(talk.home.record_text(1), encoding="utf-8")
     record = read_record(path)
@@ -374,7 +384,7 @@ def test_a_record_can_be_stepped_through(talk):
     assert talk.session.record("1")[1].match.outcomes == record.match.outcomes
     shown = talk.say(f"replay {path}", "x", "9999", "q", "records", "replay 7", "replay nowhere.gin")
     assert "means nothing here" in shown and "knock by Ann" in shown
-    assert f"Ann {steps[-1].hand.outcome.points}, Computer 0, 1 hand" in shown
+    assert f"Ann {steps[-1].hand.outcome.points}, Formula 0, 1 hand" in shown
     assert "no record 7" in shown and "nowhere.gin" in shown
 
 

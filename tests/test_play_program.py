@@ -95,21 +95,30 @@ def person(screen: str) -> str:
         return "yes"
     if screen.endswith("next hand> "):
         return ""
-    hints = re.findall(r"Hint: (discard|knock with|take the upcard|draw from the stock)(?: the (\S\S))?", screen)
+    hints = re.findall(
+        r"Hint: (discard|knock with|take the upcard|draw from the stock|pass|be done)(?: the (\S\S))?", screen
+    )
     if hints:
-        keys = {"discard": "d ", "knock with": "k ", "take the upcard": "t", "draw from the stock": "s"}
+        keys = {
+            "discard": "d ",
+            "knock with": "k ",
+            "take the upcard": "t",
+            "draw from the stock": "s",
+            "pass": "p",
+            "be done": "n",
+        }
         return keys[hints[-1][0]] + hints[-1][1]
-    return "pass" if "or pass" in screen.splitlines()[-2] else "h"
+    return "h"
 
 
 # Each command, and what is shown after it.
 LOOKING_AROUND = {
     "help": "play to gin", "rules dg-standard": "The rules are Standard", "rule target 40": "Standard, target 40", "? done": "end your",
     "rule": "undercut_bonus", "opponent": "formula", "opponent formulla": "did you mean 'formula'", "options": "always_resume",
-    "opponent formula": "Your opponent is Computer", "set easy_game on": "easy_game is now on", "player Spreader": "Spreader is at",
+    "opponent formula": "Your opponent is Formula", "set easy_game on": "easy_game is now on", "player Spreader": "Spreader is at",
     "resume": "take the K♦ or pass", "p": "knock with the", "knock KC": "spread 1", "spread 2": "knock by Spreader", "next hand": "hand 2",
-    "menu": "Spreader is at", "switch Layer": "Layer is at", "r": "Computer passes on the K♦", "pass": "lay off", "l 7S": "lay off",
-    "lay off JS": "lay off the 3♥", "done": "knock by Computer", "score": "laid off in hand 1", "player Ginny": "Ginny is at",
+    "menu": "Spreader is at", "switch Layer": "Layer is at", "r": "Formula passes on the K♦", "pass": "lay off", "l 7S": "lay off",
+    "lay off JS": "lay off the 3♥", "done": "knock by Formula", "score": "laid off in hand 1", "player Ginny": "Ginny is at",
     "resume ": "take the K♦ or pass", "p ": "go gin with the K♣", "gin": "gin by Ginny", "create Temp": "Temp is at", "players": "* Temp",
     "player Ann": "Ann is at", "remove Temp": "Remove 'Temp'", "yes": "Temp is removed", "learned level-1": "level-1", "y": "level-1",
     "new": "hand 1",
@@ -141,11 +150,11 @@ def test_a_whole_game_behind_a_pseudo_terminal_with_every_command(tmp_path):
             for line in AT_THE_TABLE:
                 program.say(line)
             card = re.findall(r"^Ann +(\S\S)", program.say("show"), re.MULTILINE)[-1]
-            assert " by Computer (easy game)" in program.say(f"knock {card}") or "not a knock" in program.screen
+            assert " by Formula (easy game)" in program.say(f"knock {card}") or "not a knock" in program.screen
         else:
             program.say(person(program.screen))
     assert "the game." in program.screen and "boxes" in program.screen
-    assert "formula (easy game)" in program.say("statistics")
+    assert "Formula (easy game)" in program.say("statistics")
     path = tmp_path / "game.gin"
     for line, words in {
         "records": "1 ", f"export 1 {path}": "is in", f"import {path}": "is among the games of", "replay": "step 1 of", "": "step 2 of",

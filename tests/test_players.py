@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ginenv.bots.heuristics import BOTS, NOVICES, StylePlayer, hint, style
+from ginenv.bots.heuristics import BOTS, NOVICES, StylePlayer, style
 from ginenv.engine.actions import (
     KNOCK,
     PASS,
@@ -34,7 +34,7 @@ from tests.support.hidden import redeal_hidden
 from tests.support.refusals import refuses
 
 NOVICE = "style:base=formula,draw=always,memory=3,infer=0,pairs=4,runs=2,high=-1,noise=3,blunder=0.1"
-PLAYERS = [*BOTS, *(f"style:base={name}" for name in NOVICES), NOVICE, "hints"]
+PLAYERS = [*BOTS, *(f"style:base={name}" for name in NOVICES), NOVICE]
 
 
 @cache
@@ -155,7 +155,7 @@ def test_hidden_cards_change_no_decision(name):
     assert (player.act(make_views(permuted, permuted["turn"])) == before).all()
 
 
-@pytest.mark.parametrize("name", ["easy", "simple", "formula", "camper", "knocker", "hints"])
+@pytest.mark.parametrize("name", ["easy", "simple", "formula", "camper", "knocker"])
 def test_spread_leaves_least_deadwood_and_layoff_is_best(name):
     player = make_player(name)
     states = corpus()[corpus()["phase"] == PHASE_SPREAD]
@@ -310,7 +310,7 @@ def test_knocker_knocks_in_its_first_turns_and_then_plays_for_gin():
         assert make_player("camper").act(table(hand, thrown=[[thrown, 0]]))[0] < KNOCK
 
 
-# formula and its hint
+# formula
 
 
 KNOWN_JACKS, KNOWN_QUEENS = ([[0, mask_of(parse_cards(cards))]] for cards in ("JD JS", "QD QS"))
@@ -342,25 +342,6 @@ def test_formula_remembers_the_pile_and_a_forgetful_style_its_end():
     assert make_player("formula").act(view)[0] in parse_cards("TS TD")
     assert forgetful.act(view)[0] not in parse_cards("TS TD")
     assert forgetful.act(table(hand, upcard="5H TC TH", limit=0))[0] in parse_cards("TS TD")
-
-
-def test_hint_is_what_formula_plays_with_a_reason():
-    views = in_phase(PHASE_UPCARD, PHASE_DRAW, PHASE_DISCARD)[::5]
-    actions = make_player("formula").act(views)
-    for v, action in zip(views, actions, strict=True):
-        advice = hint(v)
-        assert advice.action == action or min(advice.action, action) >= KNOCK
-        assert len(advice.reason) > 8
-    dead = hint(table("2S 3S 4S 6D 6H 6C TS TD QC QH AD", upcard="QS QD", limit=0))
-    assert dead.reason != hint(table("2S 3S 4S 6D 6H 6C TS TD QC AD", upcard="TC")).reason
-
-
-def test_there_is_no_hint_outside_draw_and_discard():
-    with pytest.raises(GinError):
-        hint(in_phase(PHASE_LAYOFF)[0])
-    waiting = make_views(corpus()[:1], 1 - corpus()["turn"][:1])
-    with pytest.raises(GinError):
-        hint(waiting)
 
 
 # style

@@ -238,7 +238,7 @@ def test_the_example_score_sheet_comes_out_at_158():
     assert [running for _, running in sheet.rows] == [(36, 0), (36, 38), (78, 38), (78, 75), (108, 75)]
     assert sheet.closing == (("bonus", (100, 0)), ("boxes", (75, 50)))
     assert (sheet.totals, sheet.winner, sheet.net) == ((283, 125), 0, 158)
-    text = sheet.to_text(("You", "Computer"))
+    text = sheet.to_text(("You", "Formula"))
     assert "283 |      125" in text and text.splitlines()[-2:] == ["won by You, net 158", "laid off in hand 3: 7C 8C"]
     with refuses(ValueError, 6, 5):
         score_sheet(PRESETS["dg-standard"], [*outcomes, won(0, 1)])

@@ -28,7 +28,7 @@ def test_whole_games_are_played_through_the_forms(guest, preset):
         shown = ann.move()
         assert 'class="say warning"' not in shown, plain(shown)
     match = ann.browser.live.match
-    assert re.search(r"(You win|Computer wins|Nobody wins) the game", shown)
+    assert re.search(r"(You win|Formula wins|Nobody wins) the game", shown)
     (game,) = ann.browser.session.file.games()
     record = ann.sessions.home.record(game.id).match
     assert record is not None and record.score == match.score and ann.browser.session.file.game is None
@@ -58,7 +58,7 @@ def test_a_refused_command_says_why_and_changes_nothing(guest):
         ({"do": "stock"}, "take the K♦ or pass"), ({"do": "done"}, "cannot end the lay-offs"), ({"card": "KS"}, "cannot discard"),
         ({"do": "knock"}, "choose a card"), ({"do": "discard", "card": "1X"}, "a card such as"), ({"number": "99"}, "cannot spread"),
         ({"do": "frobnicate"}, "'frobnicate'"), ({}, "''"), ({"number": "x" * 300}, "a whole number"), ({"by": "colour"}, "sort"),
-        ({"do": "move", "card": "KS", "place": "0"}, "0"), ({"do": "next"}, "still in play"), ({"do": "hint"}, "yours to decide"),
+        ({"do": "move", "card": "KS", "place": "0"}, "0"), ({"do": "next"}, "still in play"),
     ]:  # fmt: skip
         assert words in plain(ann.do(**fields)), fields
         assert ann.browser.live.hand.history == []
@@ -148,7 +148,7 @@ def test_spreads_are_chosen_and_cards_laid_off_by_hand(guest):
     assert "knock by Ann" in plain(ann.do(number="1"))
     ann.deal(prepared("ht1", deck(KNOCKS, FITS, "KD", "KC"), 1))
     shown = ann.do(do="pass")
-    assert "Computer has knocked" in shown and shown.count(" fits") == 3
+    assert "Formula has knocked" in shown and shown.count(" fits") == 3
     ann.do(card="3H")
     assert "you cannot lay off that card now; you can lay off the 7♠ or J♠" in plain(ann.do(card="9H"))
     ann.do(card="JS")
@@ -189,7 +189,7 @@ def test_a_hint_says_why_and_marks_the_card(guest):
     ann.get("/table")
     ann.do(do="pass")
     shown = ann.do(do="hint")
-    assert "Hint: knock with the K♣: it leaves 6 points" in plain(shown)
+    assert "Hint: knock with the K♣: leaves 6 points, and the opponent holds" in plain(shown)
     assert re.search(r'hinted"><button class="card" id="card-KC"', shown)
     # The button that the hint means stands out, not the first one.
     assert re.findall(r'id="do-(\w+)"[^>]*class="place-\d hinted"', shown) == ["knock"]
@@ -200,7 +200,7 @@ def test_the_pile_and_what_was_taken_are_shown_only_if_wished(guest):
     ann.get("/table")
     ann.do(do="pass")
     shown = plain(ann.do(card="3D"))
-    assert "Computer takes the 3♦ from the pile and discards" in shown and "last taken: 3♦ by Computer" in shown
+    assert "Formula takes the 3♦ from the pile and discards" in shown and "last taken: 3♦ by Formula" in shown
     assert "taken by the opponent" not in shown
     ann.browser.session.set_option("memory", "on")
     shown = ann.get("/table")
@@ -234,7 +234,7 @@ def test_an_unfinished_game_goes_on_after_a_crash(guest, tmp_path):
 
 def test_a_new_game_is_warned_of_while_another_is_unfinished(guest):
     ann = guest(prepared("eaai", deck(LOOSE, NO_MELD, "KD", "KC"), 0))
-    assert "There is an unfinished game: Ann 0, Computer 0 after 0 hands." in plain(ann.get("/"))
+    assert "There is an unfinished game: Ann 0, Formula 0 after 0 hands." in plain(ann.get("/"))
     assert "its points are lost" in plain(ann.post("/new"))
     assert ann.browser.session.file.game["name"] == "prepared"
     ann.post("/new", sure="1")
@@ -312,14 +312,14 @@ def test_an_opponent_that_is_lost_gets_a_sentence_and_the_game_stays(guest, tmp_
 
     sound, ann.browser.live.opponent = ann.browser.live.opponent, Failing(GinError("the program has ended"))
     shown = plain(ann.do(do="pass"))
-    assert "Computer cannot play: the program has ended The game is kept." in shown and "Let it try again" in shown
-    assert "it is Computer's turn" in plain(ann.do(do="stock"))
+    assert "Formula cannot play: the program has ended The game is kept." in shown and "Let it try again" in shown
+    assert "it is Formula's turn" in plain(ann.do(do="stock"))
     ann.browser.live.opponent = sound
     shown = plain(ann.do(do="again"))
-    assert "cannot play" not in shown and "Computer passes on the K♦" in shown
+    assert "cannot play" not in shown and "Formula passes on the K♦" in shown
     # One that cannot even begin leaves the game that there was.
     command = f"cmd:{shlex.quote(sys.executable)} {program}"
     ann.browser.session.allowed.add(command)
     assert "Your opponent is" in plain(ann.post("/options", opponent=command))
     shown = plain(ann.post("/new", sure="1"))
-    assert "Ann is at the table" in shown and "unfinished game: Ann 0, Computer 0" in shown
+    assert "Ann is at the table" in shown and "unfinished game: Ann 0, Formula 0" in shown

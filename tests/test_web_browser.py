@@ -64,7 +64,7 @@ def test_whole_games_are_played(table, sit, rules, keys):
     person.play_game()
     assert person.faults == []
     shown = person.page.inner_text("#table")
-    assert any(words in shown for words in ("You win the game", "Computer wins the game", "Nobody wins"))
+    assert any(words in shown for words in ("You win the game", "Formula wins the game", "Nobody wins"))
     assert str(there.browser.live.match.sheet().totals[0]) in shown
 
 
@@ -85,7 +85,7 @@ def test_melds_are_spread_and_cards_laid_off_by_hand(table, sit, keys):
     there.browser.session.file.game = prepared("ht1", deck(KNOCKS, FITS, "KD", "KC"), 1).to_json()
     person.begin()
     person.press("p", "#do-pass")
-    person.page.locator("h2 >> text=Computer has knocked").wait_for()
+    person.page.locator("h2 >> text=Formula has knocked").wait_for()
     last = person.page.locator("#hand .card").last
     place = last.bounding_box()
     for card in ("3H", "JS"):
@@ -118,7 +118,7 @@ def test_a_card_is_moved_by_dragging_and_by_keys(table, sit):
 
 
 def test_no_page_scrolls_sideways_on_a_phone_or_fetches_anything_elsewhere(table, sit, monkeypatch):
-    monkeypatch.setattr("agents.web.analysis.WORLDS", 8)
+    monkeypatch.setattr("agents.play.review.WORLDS", 8)
     there = table(prepared("ht1", deck(KNOCKS, FITS, "KD", "KC"), 1, opponent="level-1"))
     person = sit(there, width=390, height=844)
     page, urls = person.page, []
@@ -131,7 +131,7 @@ def test_no_page_scrolls_sideways_on_a_phone_or_fetches_anything_elsewhere(table
     page.goto(there.address + "/analysis?last=1")
     page.locator(".analysis").wait_for()
     analysis, last_step = page.url, "/replay?record=1&at=9999"
-    pages = "/ /table /rules /options /players /watch /analysis /records /mistakes /statistics /learned?level=level-1 /results"
+    pages = "/ /table /rules /options /players /watch /analysis /records /mistakes /practice /statistics /learned?level=level-1 /results"
     for address in (analysis, *(there.address + path for path in [last_step, *pages.split()])):
         page.goto(address)
         width = page.evaluate("document.documentElement.scrollWidth")
@@ -174,7 +174,7 @@ def see_whole_belief(page, width):
 
 
 def test_a_belief_is_seen_whole_on_a_phone(table, sit, monkeypatch):
-    monkeypatch.setattr("agents.web.analysis.WORLDS", 8)
+    monkeypatch.setattr("agents.play.review.WORLDS", 8)
     there = table(prepared("ht1", deck(KNOCKS, FITS, "KD", "KC"), 1))
     person = sit(there, width=390, height=844)
     person.begin()
@@ -364,6 +364,30 @@ def test_a_long_score_sheet_shows_its_last_row(table, sit):
     assert seen, "the last row is out of sight"
 
 
+def test_ten_positions_are_practised(table, sit, monkeypatch):
+    monkeypatch.setattr("agents.play.review.WORLDS", 16)
+    there = table()
+    person = sit(there, keys=True)
+    person.begin()
+    page, answers = person.page, []
+    page.goto(there.address + "/practice")
+    for n in range(10):
+        exercise = page.locator("[name=exercise]").get_attribute("value")
+        moves = page.locator("[name=move]")
+        move = moves.nth(n % moves.count())
+        answers.append((int(exercise), move.get_attribute("value")))
+        move.click()
+        page.locator("#verdict").wait_for()
+        assert "The expert:" in page.inner_text("main") and "comes again in" in page.inner_text("main")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+        page.keyboard.press("n")
+        page.locator("[name=exercise]").first.wait_for(state="attached")
+    rows = there.sessions.home.database.rows("SELECT exercise, played, correct FROM review ORDER BY id")
+    assert [(row["exercise"], row["played"]) for row in rows] == answers
+    assert len({number for number, _ in answers}) == 10 and person.faults == []
+    assert f"10 answers so far, {sum(row['correct'] for row in rows)} right" in page.inner_text("main")
+
+
 @pytest.fixture(scope="module")
 def axe(tmp_path_factory) -> str:
     """The script of axe-core, from its npm package."""
@@ -381,7 +405,7 @@ def axe(tmp_path_factory) -> str:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing(table, sit, axe, scheme, monkeypatch):
-    monkeypatch.setattr("agents.web.analysis.WORLDS", 8)
+    monkeypatch.setattr("agents.play.review.WORLDS", 8)
     there = table(prepared("ht1", deck(KNOCKS, FITS, "KD", "KC"), 1), memory="on")
     person = sit(there, color_scheme=scheme, bypass_csp=True)
     person.begin()
@@ -396,7 +420,7 @@ def test_axe_finds_nothing(table, sit, axe, scheme, monkeypatch):
 
     look("the first upcard")
     page.click("#do-pass")
-    page.locator("h2 >> text=Computer has knocked").wait_for()
+    page.locator("h2 >> text=Formula has knocked").wait_for()
     look("lay-off")
     page.click("#do-done")
     page.locator("#outcome").wait_for()
@@ -414,7 +438,9 @@ def test_axe_finds_nothing(table, sit, axe, scheme, monkeypatch):
         page.locator("#hand").wait_for()
         look(f"{cloth} cloth")
         page.goto(there.address + "/options")
-    for path in "/ /rules /options /players /statistics /learned /records /mistakes /analysis /watch /results".split():
+    for path in (
+        "/ /rules /options /players /statistics /learned /records /mistakes /practice /analysis /watch /results".split()
+    ):
         page.goto(there.address + path)
         look(path)
 

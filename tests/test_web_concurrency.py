@@ -75,7 +75,7 @@ def test_the_hand_of_a_seed_is_played_outside_of_the_request_that_asks_for_it(gu
         led = ann.client.get(address.replace("&amp;", "&"), headers={"HX-Request": "true"}).headers.get(
             "HX-Redirect", ""
         )
-    assert led.startswith("/analysis?subject=") and "Level 2 against Computer" in plain(ann.get(led))
+    assert led.startswith("/analysis?subject=") and "Level 2 against Formula" in plain(ann.get(led))
 
 
 def test_a_watched_game_is_its_players_own(guest):

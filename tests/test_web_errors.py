@@ -64,9 +64,9 @@ def test_an_agent_that_fails_in_whatever_way_does_not_take_the_game_with_it(gues
     ann.get("/table")
     sound, ann.browser.live.opponent = ann.browser.live.opponent, Failing(ZeroDivisionError("by nothing"))
     shown = plain(ann.do(do="pass"))
-    assert "Computer cannot play: it has failed (ZeroDivisionError: by nothing). The game is kept." in shown
+    assert "Formula cannot play: it has failed (ZeroDivisionError: by nothing). The game is kept." in shown
     ann.browser.live.opponent = sound
-    assert "Computer passes on the K♦" in plain(ann.do(do="again"))
+    assert "Formula passes on the K♦" in plain(ann.do(do="again"))
 
 
 def test_bad_input_is_a_sentence_on_the_page_and_the_game_stays(guest):
@@ -142,13 +142,13 @@ def test_the_end_of_a_hand_is_announced(guest):
     ann.deal(prepared("eaai", deck(NO_MELD, KNOCKS, "KD", "KC", "KH"), 0))
     while not ann.browser.live.hand.is_over:
         shown = plain(ann.move())
-    assert "Computer draws from the stock and knocks with" in shown and "knock by Computer" in shown
+    assert "Formula draws from the stock and knocks with" in shown and "knock by Formula" in shown
 
 
 def test_the_lobby_says_what_the_names_stand_for_and_how_the_game_goes(guest):
     ann = guest()
     shown = plain(ann.get("/"))
-    assert shown.index("Level 1") < shown.index("Level 4") < shown.index("Computer plays by fixed formulas")
+    assert shown.index("Level 1") < shown.index("Level 4") < shown.index("Formula plays by fixed formulas")
     assert (
         "Hollywood" in shown
         and "Tournament 2021" in shown
@@ -241,8 +241,8 @@ def test_work_on_all_hands_is_shown_as_it_goes(guest):
 
 
 def test_the_last_hand_is_found_after_a_restart(guest, monkeypatch):
-    analysis = pytest.importorskip("agents.web.analysis")
-    monkeypatch.setattr(analysis, "WORLDS", 8)
+    pytest.importorskip("agents.web.analysis")
+    monkeypatch.setattr("agents.play.review.WORLDS", 8)
     ann = guest()
     assert "You have not finished a hand yet." in ann.get("/analysis?last=1")
     ann.browser.session.set_option("rules", "openspiel")

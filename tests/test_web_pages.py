@@ -133,7 +133,7 @@ def test_two_agents_are_watched_step_by_step(guest, monkeypatch):
     monkeypatch.setattr("agents.web.replay_pages.MAX_SECONDS", 60.0)
     ann = guest()
     shown = ann.post("/watch", first="simple", second="formula", rules="openspiel", seed="7")
-    assert "Simple against Computer" in plain(shown) and "hand 1, step 1" in plain(shown)
+    assert "Simple against Formula" in plain(shown) and "hand 1, step 1" in plain(shown)
     assert re.search(r'name="seed"[^>]*value="7"', shown), "the seed that is played"
     assert len(re.findall(r"<title>\w.</title>", shown)) >= 20, "both hands lie open"
     page = attribute(shown.split('id="step-on"')[1], "hx-get").replace("&amp;", "&")
@@ -155,9 +155,9 @@ def test_records_are_stepped_through_and_a_bad_one_is_explained(guest):
     history = ann.browser.live.match.played[0].history
     assert "step 1" in plain(ann.get("/replay?record=1"))
     shown = plain(ann.get(f"/replay?record=1&at={len(history)}"))
-    assert ann.browser.live.match.outcomes[0].describe(("Ann", "Computer")).split(";")[0] in shown
+    assert ann.browser.live.match.outcomes[0].describe(("Ann", "Formula")).split(";")[0] in shown
     text = ann.get("/records/1.gin")
-    assert "Ann against Computer" in plain(ann.post("/replay", text=text))
+    assert "Ann against Formula" in plain(ann.post("/replay", text=text))
     for bad in ("", "ginrecord 1 game", text.replace("discard", "knock", 1), text[:200], "\0" * 50):
         assert "cannot be played again" in ann.refused("/replay", text=bad)
     ann.refused("/replay?record=77")
@@ -192,7 +192,7 @@ def test_runs_and_reports_of_a_folder_are_shown_and_nothing_else(guest, tmp_path
 def few_worlds(monkeypatch):
     """An analyst that is quick and coarse."""
     analysis = pytest.importorskip("agents.web.analysis")
-    monkeypatch.setattr(analysis, "WORLDS", 8)
+    monkeypatch.setattr("agents.play.review.WORLDS", 8)
     return analysis
 
 
@@ -213,7 +213,7 @@ def test_a_hand_is_analysed_stepped_through_and_played_otherwise(guest, few_worl
     hand, number = ann.browser.live.match.played[-1], len(ann.browser.live.match.played)
     analysed(ann, "/analysis?last=1")
     shown = analysed(ann, f"/analysis?game={game.id}&hand={number}&move=3")
-    assert f"move 3. {'Ann' if hand.after(2).turn == 0 else 'Computer'}:" in plain(shown)
+    assert f"move 3. {'Ann' if hand.after(2).turn == 0 else 'Formula'}:" in plain(shown)
     # The true hand stands beside the belief: as many frames as cards that are hidden or known.
     hand_cards = int(hand.after(2).state["hands"][0, 1 - hand.after(2).turn])
     assert shown.count('class="in-hand"') == hand_cards.bit_count()
@@ -261,9 +261,18 @@ def test_mistakes_are_listed_and_lead_to_their_positions(guest, few_worlds):
     assert job.wait(120) and not job.error
     shown = ann.get("/mistakes")
     assert re.search(rf"\b{job.result} hands? analysed", plain(shown))
-    links = re.findall(r'href="(/analysis\?game=\d+&amp;hand=\d+&amp;move=(\d+))"', shown)
+    links = re.findall(r'href="(/analysis\?all=1&amp;game=\d+&amp;hand=\d+&amp;move=(\d+))"', shown)
     assert links, "who plays at random makes mistakes"
-    assert f"move {links[0][1]}. Ann:" in plain(analysed(ann, links[0][0].replace("&amp;", "&")))
+    costs = [float(cost) for cost in re.findall(r'data-is="cost">(\d+\.\d)', shown)]
+    assert costs == sorted(costs, reverse=True) and len(costs) == len(links)
+    # From the costliest mistake, "next mistake" leads through all of them, and back to the list.
+    place, seen = links[0][0], []
+    while place != "/mistakes":
+        seen.append(place)
+        first = analysed(ann, place.replace("&amp;", "&"))
+        assert f"move {place.rpartition('=')[2]}. Ann:" in plain(first) and 'class="reason"' in first
+        (place,) = re.findall(r'id="next-mistake"[^>]*href="([^"]*)"', first)
+    assert seen == [address for address, _ in links]
     kinds = {name: int(count) for name, count in re.findall(r">(draw|discard|spread|lay-off) \((\d+)\)", shown)}
     assert len(re.findall("move=", ann.get("/mistakes?kind=draw"))) == kinds["draw"]
     assert ann.client.get("/mistakes?kind=foo").status_code == 400
@@ -283,7 +292,7 @@ def test_positions_records_and_seeds_are_analysed_and_nothing_hidden_is_shown(gu
     assert not any(f"<title>{name}</title>" in picture for name in theirs)
     sent = {"seed": "4", "rules": "openspiel", "first": "simple", "second": "formula"}
     answer = ann.client.post("/analysis/seed", data=sent)
-    assert answer.status_code == 200 and "Simple against Computer" in plain(answer.text)
+    assert answer.status_code == 200 and "Simple against Formula" in plain(answer.text)
     # Whoever sits down again begins to count again, and gets no analysis of another hand.
     ann.post("/players", do="free", name="Ann")
     again = ann.client.post("/analysis", data={"text": format_position(Hand.deal("eaai", seed=7))})

@@ -10,13 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from agents.analysis.findings import GAME, POINTS, Candidate, Decision, Draw, HandAnalysis, Side
+from agents.analysis.findings import GAME, POINTS, Candidate, Decision, Draw, HandAnalysis, Side, mistakes_of
 from agents.analysis.marks import MARKS, UNCLEAR, kind_of, mark_of
 from agents.arena.hand_value import shipped_value
 from agents.network.checkpoint import read_metadata
 from agents.network.player import SHIPPED
 from agents.search import make_search
-from agents.search.explain import explain
+from agents.search.explain import GAME as CHANCE
+from agents.search.explain import POINTS as HUNDREDTHS
+from agents.search.explain import explain, reason_of
 from agents.search.world_values import BRANCH
 from agents.search.worlds import draw_worlds
 from agents.win_probability import PointWorths
@@ -30,6 +32,10 @@ from ginenv.hands.text import rules_text
 
 # Called with the number of decisions done and the number in all.
 Progress = Callable[[int, int], None]
+# In which hints, analyses and practice judge a decision, unless somebody asks for more or fewer.
+WORLDS = 512
+# Opponent hands drawn for each world.
+_PARTICLES = 8
 
 
 class Analyst:
@@ -45,8 +51,9 @@ class Analyst:
         CheckpointError: if the network that ships cannot be used.
     """
 
-    def __init__(self, worlds: int = 128, seed: int = 0) -> None:
-        self._search = make_search(seed, worlds=worlds)
+    def __init__(self, worlds: int = WORLDS, seed: int = 0) -> None:
+        # Late in a hand few of the hands drawn are likely: with more of them, a judgement does not hang on a handful.
+        self._search = make_search(seed, worlds=worlds, particles=max(1024, _PARTICLES * worlds))
         self._lay_offs = make_formula()
         self._turn = threading.Lock()
         weights = read_metadata(SHIPPED)["weights_sha256"][:12]
@@ -64,6 +71,9 @@ class Analyst:
         Raises:
             GinError: if the seat is not to move.
         """
+        # In training, whoever declines a knock is bound to gin. People are not: an earlier knock that was declined counts for nothing here.
+        view = view.copy()
+        view["declined"] = 0
         v: Any = view[0]
         phase = int(v["phase"])
         with self._turn:
@@ -79,6 +89,7 @@ class Analyst:
             loss, error = 0.0 - chosen.difference, chosen.difference_error
             mark = mark_of(loss / scale, error / scale)
             kind = kind_of(phase, played, parse_action(best)) if mark not in ("", UNCLEAR) else ""
+        worse = None if loss is None or loss <= 0 else played
         return Decision(
             move=int(v["num_history"]) + 1 if move is None else move,
             seat=int(v["seat"]),
@@ -87,6 +98,7 @@ class Analyst:
             deadwood=about["deadwood"],
             played=None if played is None else action_name(played, phase),
             best=best,
+            reason=reason_of(view, about, worse),
             loss=loss,
             error=error,
             mark=mark,
@@ -120,7 +132,9 @@ class Analyst:
             "hand": format_cards(int(v["hand"])),
             "deadwood": int(deadwood(int(v["hand"]))),
             "action": names[best],
+            "value_is": CHANCE if v["rules"]["target"] else HUNDREDTHS,
             "worlds": 1,
+            "opponent_deadwood": None,
             "candidates": [
                 {
                     "action": names[i],
@@ -231,7 +245,8 @@ def _draws(hand: Hand, moments: list[Hand]) -> list[Draw]:
 
 def _side(seat: int, decisions: list[Decision], draws: list[Draw], over: bool) -> Side:
     mine = [each for each in decisions if each.seat == seat and each.played is not None]
-    marks = Counter(each.mark for each in mine)
+    marks = Counter(each.decision.mark for each in mistakes_of(mine))
+    marks[UNCLEAR] = sum(each.mark == UNCLEAR for each in mine)
     return Side(
         decisions=len(mine),
         loss=round(sum(each.loss or 0.0 for each in mine), 4),

@@ -7,6 +7,7 @@ A value is the deciding seat's chance to win the game or, where a single hand is
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -54,6 +55,7 @@ class Decision:
         deadwood: the deadwood of these cards.
         played: the action that was chosen, in words; None where nothing has been played yet.
         best: the expert's choice, in words.
+        reason: why that is better than the action played, or than the next best, in a clause (``ginenv.bots.reasons``).
         loss: value of the best action less that of the one played; 0 where there was nothing to choose, None where nothing was played.
             It may be slightly below 0, because the expert weighs the policy as well as its worlds.
         error: standard error of the loss.
@@ -74,6 +76,7 @@ class Decision:
     deadwood: int
     played: str | None
     best: str
+    reason: str
     loss: float | None
     error: float
     mark: str
@@ -82,6 +85,36 @@ class Decision:
     candidates: tuple[Candidate, ...]
     belief: tuple[tuple[float, ...], ...]
     opponent: str | None = None
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A mistake, which a seat may have made several times in the hand.
+
+    Attributes:
+        decision: the costliest of the decisions that are marked for it.
+        moves: numbers of the actions in the hand with which it was made, in order.
+    """
+
+    decision: Decision
+    moves: tuple[int, ...]
+
+
+def mistakes_of(decisions: Iterable[Decision]) -> list[Mistake]:
+    """The mistakes among decisions of one hand, the costliest first.
+
+    Decisions make the same mistake if the same seat should have done the same: let go of the same card, say, or knock.
+    """
+    groups: dict[tuple[int, str, str], list[Decision]] = {}
+    for each in decisions:
+        if each.kind:
+            better = "" if each.kind.startswith("knock") else each.best
+            groups.setdefault((each.seat, each.kind, better), []).append(each)
+    found = [
+        Mistake(max(group, key=lambda each: each.loss or 0.0), tuple(each.move for each in group))
+        for group in groups.values()
+    ]
+    return sorted(found, key=lambda mistake: -(mistake.decision.loss or 0.0))
 
 
 @dataclass(frozen=True)
@@ -110,7 +143,7 @@ class Side:
     Attributes:
         decisions: number of decisions, including those without a choice.
         loss: sum of their losses.
-        marks: number of decisions with each mark.
+        marks: number of mistakes with each mark, and of decisions that are too close to tell.
         luck: sum over the seat's draws, in the unit of the analysis; None while the hand is in play.
     """
 
@@ -177,6 +210,6 @@ class HandAnalysis:
             }
         )
 
-    def mistakes(self, seat: int | None = None) -> list[Decision]:
-        """The decisions of one seat, or of both, that are marked as doubtful, an error or a blunder."""
-        return [each for each in self.decisions if each.kind and (seat is None or each.seat == seat)]
+    def mistakes(self, seat: int | None = None) -> list[Mistake]:
+        """The mistakes of one seat, or of both, the costliest first."""
+        return mistakes_of(each for each in self.decisions if seat in (None, each.seat))

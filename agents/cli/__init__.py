@@ -49,6 +49,9 @@ COMMANDS = {
     "serve": Command(
         "agents.serve.app:run", "players over HTTP; --mcp: hands for language models", reads_arguments=True, extra="web"
     ),
+    "practice": Command(
+        "agents.play.terminal.practice:run", "your mistakes and a set of positions, to play again", reads_arguments=True
+    ),
     "analyse": Command("agents.cli.analyse:analyse", "RECORD: the cost of every decision; --mistakes: yours"),
     "explain": Command("agents.search.explain:main", "POSITION: why the search plays as it does", reads_arguments=True),
     "train": Command("agents.cli.train:train", "trains an agent by self-play and exports it", False, extra="train"),
@@ -77,7 +80,7 @@ GROUPS = {"play": "play", "train": "train", "evaluate": "measure", "levels": "le
 # Modules that not every command needs, and the extras that install them; the others are in the extra of the command.
 EXTRAS = {"tensorboard": "train", "pyarrow": "data", "onnx": "onnx", "onnxruntime": "onnx", "onnxscript": "onnx"}
 EXTRAS |= dict.fromkeys(("fastapi", "starlette", "uvicorn", "itsdangerous"), "web")
-EXTRAS |= {"safetensors": "agents", "torch": "agents", "ray": "ray", "mcp": "mcp"}
+EXTRAS |= {"fsrs": "agents", "safetensors": "agents", "torch": "agents", "ray": "ray", "mcp": "mcp"}
 
 STOPS = (signal.SIGINT, signal.SIGTERM)
 # The exit status when nobody reads the output any more: what a shell reports for a program that SIGPIPE ended.

@@ -15,10 +15,10 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from agents.analysis import KINDS, MARKS, Analyst, HandAnalysis, deal_and_play, read_hands
+from agents.analysis import KINDS, MARKS, WORLDS, Analyst, HandAnalysis, deal_and_play, read_hands
 from agents.analysis.findings import GAME
 from agents.config import Config
-from agents.play.review import Mistake, analyse_games, analysed, mistakes
+from agents.play.review import StoredMistake, analyse_games, analysed, mistakes
 from agents.play.store import Home, default_home
 from agents.reports.terminal import plain_console, progress_bar
 from ginenv.errors import GinError, must_be
@@ -55,7 +55,7 @@ class AnalyseConfig(Config):
     seed: int | None = Field(None, ge=0)
     players: tuple[str, ...] | None = None
     rules: str | None = None
-    worlds: int = Field(128, ge=2, le=65536)
+    worlds: int = Field(WORLDS, ge=2, le=65536)
     as_json: Annotated[bool, tyro.conf.arg(name="json")] = False
 
 
@@ -80,7 +80,7 @@ def analyse(config: AnalyseConfig) -> None:
         return
     for found in hands:
         answer.print(hand_table(found, names))
-        for line in side_lines(found, names):
+        for line in [*mistake_lines(found, names), *side_lines(found, names)]:
             answer.print(line, highlight=False, markup=False)
 
 
@@ -168,6 +168,17 @@ def hand_table(found: HandAnalysis, names: tuple[str, str]) -> Table:
     return table
 
 
+def mistake_lines(found: HandAnalysis, names: tuple[str, str]) -> list[str]:
+    """For each mistake, the costliest first, a line that says what would have been better and why."""
+    factor, unit = (100, " %") if found.unit == GAME else (1, " points")
+    lines = []
+    for each in found.mistakes():
+        at, times = each.decision, f", {len(each.moves)} times" * (len(each.moves) > 1)
+        cost = f"{_SIGNS[at.mark]} {factor * (at.loss or 0.0):.1f}{unit}{times}"
+        lines.append(f"move {at.move}, {names[at.seat]}: {at.played} ({cost}). Better: {at.best}: {at.reason}.")
+    return lines
+
+
 def side_lines(found: HandAnalysis, names: tuple[str, str]) -> list[str]:
     """For each side a line on what it lost by its decisions and won by luck."""
     factor, unit = (100, " % of the game") if found.unit == GAME else (1, " points")
@@ -199,15 +210,15 @@ def _list_mistakes(config: AnalyseConfig, analyst: Analyst, answer: Console, bes
     answer.print(f"{player}: {marks}", highlight=False, markup=False)
 
 
-def mistake_table(kind: str, rows: list[Mistake], numbers: dict[int, int]) -> Table:
+def mistake_table(kind: str, rows: list[StoredMistake], numbers: dict[int, int]) -> Table:
     """A table of mistakes of one kind; ``numbers`` maps a game's id to its number among the player's records."""
     table = Table(title=f"{kind} ({len(rows)})", title_justify="left", box=box.SIMPLE, pad_edge=False)
-    for heading in ("game", "hand", "move", "against", "played", "best", "cost", ""):
+    for heading in ("game", "hand", "move", "against", "played", "best", "cost", "", "why"):
         numeric = heading in ("game", "hand", "move", "cost")
         table.add_column(heading, justify="right" if numeric else "left", overflow="fold")
     for each in rows:
         cost = f"{100 * each.loss:.1f} %" if each.unit == GAME else f"{each.loss:.1f} points"
         place = str(numbers[each.game]), str(each.hand), str(each.move)
-        sign = f"{_SIGNS[each.mark]} {each.mark}"
-        table.add_row(*place, each.opponent, each.played, each.best, cost, sign, style=_STYLES[each.mark])
+        sign = f"{_SIGNS[each.mark]} {each.mark}" + f", {each.times} times" * (each.times > 1)
+        table.add_row(*place, each.opponent, each.played, each.best, cost, sign, each.reason, style=_STYLES[each.mark])
     return table

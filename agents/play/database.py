@@ -83,19 +83,42 @@ _VERSION_1 = (
         PRIMARY KEY (game, hand, analyst),
         FOREIGN KEY (game, hand) REFERENCES hand ON DELETE CASCADE
     ) WITHOUT ROWID""",
-    """CREATE TABLE mistake (  -- decisions that the last analysis of a hand has marked
+    """CREATE TABLE mistake (  -- mistakes that the last analysis of a hand has found, by the costliest decision
         game INTEGER NOT NULL,
         hand INTEGER NOT NULL,
         move INTEGER NOT NULL,
         kind TEXT NOT NULL,
         mark TEXT NOT NULL,
         best TEXT NOT NULL,
+        reason TEXT NOT NULL,
+        times INTEGER NOT NULL,
         loss REAL NOT NULL,
         error REAL NOT NULL,
         unit TEXT NOT NULL,
         PRIMARY KEY (game, hand, move),
         FOREIGN KEY (game, hand, move) REFERENCES decision ON DELETE CASCADE
     ) WITHOUT ROWID""",
+    """CREATE TABLE exercise (  -- positions that players practise
+        id INTEGER PRIMARY KEY,
+        player INTEGER NOT NULL REFERENCES player ON DELETE CASCADE,
+        source TEXT NOT NULL,  -- GAME.HAND.MOVE of a mistake, or its number in the set for everybody
+        mine INTEGER NOT NULL,  -- whether it comes from a mistake of the player's
+        position TEXT NOT NULL,  -- ginview1
+        kind TEXT NOT NULL,
+        schedule TEXT NOT NULL,  -- JSON of the library fsrs
+        due TEXT NOT NULL,  -- UTC, ISO 8601
+        UNIQUE (player, source)
+    )""",
+    """CREATE TABLE review (  -- their answers
+        id INTEGER PRIMARY KEY,
+        exercise INTEGER NOT NULL REFERENCES exercise ON DELETE CASCADE,
+        reviewed TEXT NOT NULL,  -- UTC, ISO 8601
+        played TEXT NOT NULL,
+        correct INTEGER NOT NULL,
+        loss REAL NOT NULL,
+        error REAL NOT NULL
+    )""",
+    "CREATE INDEX reviews_of ON review (exercise)",
 )
 _VERSION_2 = (
     """CREATE TABLE invitation (  -- links by which a person plays from a browser of their own

@@ -6,7 +6,6 @@ from ginenv.engine.rule_texts import PRESET_NAMES
 from ginenv.tables.players import player_names
 
 _OPPONENTS = {
-    "formula": "Computer",
     "openspiel-simple": "OpenSpiel’s simple bot",
     "rlcard-novice": "RLCard’s novice",
 }

@@ -1,4 +1,4 @@
-"""What a person may do now, why another move is refused, and hints: all from a view, with cards written in letters (7C)."""
+"""What a person may do now, and why another move is refused: all from a view, with cards written in letters (7C)."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from typing import Any
 
 from agents.play.hand_order import in_suits
 from agents.play.options import GR, preset_of, variation
-from ginenv.bots.heuristics import hint, make_formula
 from ginenv.engine.actions import KNOCK, PASS, PHASE_NAMES, STOCK, UPCARD
 from ginenv.engine.cards import card_name, cards_of, format_cards, mask_of
 from ginenv.engine.engine import NO_CARD
-from ginenv.engine.melds import deadwood, fits
+from ginenv.engine.melds import deadwood
 from ginenv.engine.rules import Rules
 from ginenv.errors import GinError
 
@@ -190,32 +189,14 @@ class Turn:
         possible = self.phase == "discard" and action < KNOCK and self._knocks >> action & 1
         return bool(possible) and not (self.to_gin and self.left(action))
 
-    def hint(self) -> tuple[int, str]:
-        """What the built-in formulas would draw, discard or lay off: the action, and a sentence that says why.
+    @property
+    def offers_knock(self) -> bool:
+        """Whether a knock is possible that the person has not declined for this hand."""
+        return any(not self.declines(KNOCK + card) for card in cards_of(self._knocks))
 
-        Raises:
-            GinError: for the first upcard and other questions that are answered with yes or no, and for a spread.
-        """
-        if self.phase == "layoff":
-            action = int(make_formula().act(self.view.reshape(1))[0])
-            if action == PASS:
-                return action, "be done: no lay-off lowers your deadwood."
-            meld = next(int(meld) for meld in self.view["spread"] if fits(meld, action))
-            saved = count(int(deadwood(self.hand)) - self.left(action))
-            return action, f"lay off the {card_name(action)}: it goes on {format_cards(meld)} and saves {saved}."
-        if self.phase not in ("draw", "discard"):
-            raise GinError("there are hints for draws, discards and lay-offs; this is yours to decide")
-        action, reason = hint(self.view)
-        if KNOCK <= action < STOCK and self.to_gin and self.left(action - KNOCK):
-            action, reason = action - KNOCK, "on the way to gin"
-        if action >= STOCK:
-            return action, f"{'take the upcard' if action == UPCARD else 'draw from the stock'}: {reason}."
-        waits = action < KNOCK and self._knocks and not self.to_gin
-        later = " Do not knock yet." if waits else ""
-        return (
-            action,
-            f"{'knock with' if action >= KNOCK else 'discard'} the {card_name(action % KNOCK)}: {reason}.{later}",
-        )
+    def declines(self, action: int) -> bool:
+        """Whether an action is a knock, not gin, that somebody who plays to gin does not want."""
+        return self.to_gin and KNOCK <= action < STOCK and self.left(action - KNOCK) > 0
 
 
 def _either(cards: int) -> str:

@@ -56,6 +56,9 @@ class Options(StoredModel):
         default=False, description="the opponent always discards its highest card outside its melds"
     )
     learning: bool = Field(default=True, description="a level learns from the hands that you play against it")
+    hints: Literal["search", "formulas"] = Field(
+        default="search", description="hints by the search that analyses your hands, or by fixed formulas"
+    )
     sort: Literal["meld", "suit", "value", "none"] = Field(
         default="meld", description="how your hand is sorted; meld: sets and runs first; none: it stays as you lay it"
     )

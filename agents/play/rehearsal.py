@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import tempfile
 from collections.abc import Callable
 
+from agents.play.hints import FORMULAS, hint
 from agents.play.session import Session
 from agents.play.store import Home
-from ginenv.errors import GinError
 from ginenv.tables.players import make_player
 
 # One preset where the program spreads melds and lays off cards, and one where this is done by hand.
@@ -32,9 +31,7 @@ def rehearse(opponent: str, show: Callable[[Session], object], rules: str) -> No
             while not live.hand.is_over:
                 show(session)
                 if live.hand.turn == live.seat:
-                    with contextlib.suppress(GinError):
-                        # Not every decision has one.
-                        live.turn.hint()
+                    hint(live.turn, FORMULAS)
                     live.play(int(person.act(live.hand.view(live.seat))[0]))
                 else:
                     live.opponent_plays()

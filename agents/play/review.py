@@ -1,6 +1,6 @@
 """Analyses of stored games: made once, kept in the store; and the list of a player's mistakes.
 
-    analyst = Analyst(worlds=128)
+    analyst = shared_analyst()                          # of this process
     found = analysed(home, game.id, 2, analyst)         # hand 2, from the store if this analyst has seen it before
     analyse_games(home, "Ann", analyst, progress)       # whatever of Ann's hands this analyst has not seen yet
     for each in mistakes(home, "Ann", "discard"):       # and the position before it:
@@ -14,21 +14,22 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
+import threading
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from agents.analysis import KINDS, Analyst, HandAnalysis
+from agents.analysis import KINDS, WORLDS, Analyst, HandAnalysis
 from agents.analysis.analyst import Progress
 from agents.play.store import Home, StoreError
 from ginenv.errors import check_choice
 
 
 @dataclass(frozen=True)
-class Mistake:
-    """A player's decision that an analysis has marked.
+class StoredMistake:
+    """A player's mistake that an analysis has found, by its costliest decision.
 
     Attributes:
         game: id of the game.
@@ -52,6 +53,8 @@ class Mistake:
     mark: str
     played: str
     best: str
+    reason: str
+    times: int
     loss: float
     error: float
     unit: str
@@ -61,6 +64,20 @@ class Mistake:
     def to_json(self) -> dict[str, Any]:
         """The mistake as values that ``json`` writes."""
         return dataclasses.asdict(self)
+
+
+_loading = threading.Lock()
+
+
+@cache
+def _load(worlds: int) -> Analyst:
+    return Analyst(worlds)
+
+
+def shared_analyst() -> Analyst:
+    """The one analyst of this process, which gives hints too; loaded when it is first needed."""
+    with _loading:
+        return _load(WORLDS)
 
 
 @cache
@@ -92,14 +109,15 @@ def analysed(home: Home, game: int, number: int, analyst: Analyst, progress: Pro
         raise StoreError(f"game {game} has no hand {number} that has ended; its hands are 1 to {len(hands)}")
     found = analyst.hand(hands[number - 1], number, progress=progress)
     marked = [
-        (game, number, each.move, each.kind, each.mark, each.best, each.loss, each.error, found.unit)
+        (game, number, at.move, at.kind, at.mark, at.best, at.reason, len(each.moves), at.loss, at.error, found.unit)
         for each in found.mistakes()
+        for at in (each.decision,)
     ]
     with database.transaction():
         values = game, number, analyst.name, json.dumps(found.to_json())
         database.run("INSERT OR REPLACE INTO analysis VALUES (?, ?, ?, ?)", *values)
         database.run("DELETE FROM mistake WHERE game = ? AND hand = ?", game, number)
-        database.run_all("INSERT INTO mistake VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", marked)
+        database.run_all("INSERT INTO mistake VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", marked)
     return found
 
 
@@ -138,8 +156,8 @@ def num_analysed(home: Home, player: str) -> int:
     return rows[0]["hands"]
 
 
-def mistakes(home: Home, player: str, kind: str = "") -> list[Mistake]:
-    """A player's own mistakes in the hands that have been analysed, the latest first.
+def mistakes(home: Home, player: str, kind: str = "") -> list[StoredMistake]:
+    """A player's own mistakes in the hands that have been analysed, the costliest first.
 
     Args:
         home: the store.
@@ -155,8 +173,8 @@ def mistakes(home: Home, player: str, kind: str = "") -> list[Mistake]:
         "SELECT mistake.*, decision.words AS played, game.begun, CASE game.seat WHEN 0 THEN game.name_1 ELSE game.name_0 END AS opponent "
         "FROM mistake JOIN decision USING (game, hand, move) JOIN game ON game.id = mistake.game JOIN player ON player.id = game.player "
         "WHERE player.name = ?1 AND decision.seat = game.seat AND (mistake.kind = ?2 OR ?2 = '') "
-        "ORDER BY game.begun DESC, game.id DESC, mistake.hand, mistake.move",
+        "ORDER BY mistake.loss / CASE mistake.unit WHEN 'points' THEN 100.0 ELSE 1.0 END DESC, game.id DESC, mistake.hand, mistake.move",
         *(home.canonical_name(player), kind),
     )
-    names = [field.name for field in dataclasses.fields(Mistake)]
-    return [Mistake(**{name: row[name] for name in names}) for row in rows]
+    names = [field.name for field in dataclasses.fields(StoredMistake)]
+    return [StoredMistake(**{name: row[name] for name in names}) for row in rows]

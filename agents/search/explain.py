@@ -26,7 +26,8 @@ from agents.config import Config
 from agents.files import write_atomic, writing
 from agents.search.player import SearchPlayer
 from ginenv.bots.hand_kernels import danger_of, fillers, live_ways
-from ginenv.engine.actions import KNOCK, PHASE_DISCARD, STOCK, action_name
+from ginenv.bots.reasons import Estimates, reason
+from ginenv.engine.actions import KNOCK, PHASE_DISCARD, STOCK, action_name, parse_action
 from ginenv.engine.cards import RANKS, SUIT_SYMBOLS, format_cards
 from ginenv.engine.melds import deadwood
 from ginenv.errors import GinError, TextError
@@ -34,6 +35,8 @@ from ginenv.hands.hand import Hand
 from ginenv.hands.records import read_record
 from ginenv.hands.text import parse_position, parse_view
 from ginenv.tables.players import make_player
+
+GAME, POINTS = "chance to win the game", "points / 100"
 
 
 class ExplainConfig(Config):
@@ -113,9 +116,11 @@ def explain(view: np.ndarray, player: SearchPlayer, also: Sequence[int] = ()) ->
     Returns:
         ``hand`` and ``deadwood``; ``action``, the one played, and ``policy_action``, that of the network without search; ``value_is``
         and ``worlds`` (0 if there is a single candidate); ``candidates``, first the one played, then by ``value``; ``belief``, the
-        probability that the opponent holds each card, suits by ranks. Each candidate has ``action``, ``value``, ``error`` (its standard
-        error), ``difference`` to the one played with ``difference_error``, and ``policy`` (its probability among the candidates).
-        Discards also have ``deadwood`` afterwards, ``ways`` to fill what is left, ``lost_ways`` of the card, and ``danger``.
+        probability that the opponent holds each card, suits by ranks; where a knock is possible ``opponent_deadwood``, the mean of
+        the opponent's sampled hands; ``reason``, which says what speaks for the action played (``reason_of``). Each candidate has
+        ``action``, ``value``, ``error`` (its standard error), ``difference`` to the one played with ``difference_error``, and
+        ``policy`` (its probability among the candidates). Discards also have ``deadwood`` afterwards, ``ways`` to fill what is left,
+        ``lost_ways`` of the card, and ``danger``.
 
     Raises:
         GinError: if the seat is not to move.
@@ -127,30 +132,57 @@ def explain(view: np.ndarray, player: SearchPlayer, also: Sequence[int] = ()) ->
     names = [action_name(int(action), int(v["phase"])) for action in found.candidates["action"]]
     chosen = found.candidates[found.best]
     policy = np.exp(found.candidates["cost"][0] - found.candidates["cost"])
+    # Worlds share the opponent hands that were drawn, so the error has a part for how few of those have weight.
+    shared = float(np.sqrt(1 + int(chosen["worlds"]) * (found.weights**2).sum()))
     candidates = []
     for i, candidate in enumerate(found.candidates):
         line: dict[str, Any] = {
             "action": names[i],
             "value": round(float(candidate["value"]), 4),
-            "error": round(float(found.errors[i]), 4),
+            "error": round(shared * float(found.errors[i]), 4),
             "difference": round(float(candidate["value"] - chosen["value"]), 4),
-            "difference_error": round(float(candidate["error"]), 4),
+            "difference_error": round(shared * float(candidate["error"]), 4),
             "policy": round(float(policy[i] / policy.sum()), 4),
         }
         if v["phase"] == PHASE_DISCARD:
             line |= _about_discard(v, int(candidate["action"]))
         candidates.append(line)
     order = sorted(range(len(candidates)), key=lambda i: (i != found.best, -candidates[i]["value"]))
-    return {
+    about = {
         "hand": format_cards(int(v["hand"])),
         "deadwood": int(deadwood(int(v["hand"]))),
         "action": names[found.best],
         "policy_action": names[0],
-        "value_is": "chance to win the game" if v["rules"]["target"] else "points / 100",
+        "value_is": GAME if v["rules"]["target"] else POINTS,
         "worlds": int(chosen["worlds"]),
         "candidates": [candidates[i] for i in order],
         "belief": found.belief.reshape(4, 13).round(4).tolist(),
+        "opponent_deadwood": _mean_deadwood(found.hands, found.weights) if v["legal"][1] else None,
     }
+    return about | {"reason": reason_of(view, about)}
+
+
+def _mean_deadwood(hands: np.ndarray, weights: np.ndarray) -> float:
+    return round(float(weights @ [float(deadwood(hand)) for hand in hands]), 2)
+
+
+def reason_of(view: np.ndarray, about: dict[str, Any], played: int | None = None) -> str:
+    """A clause that says why the best action is better than the one played, or than the next best.
+
+    Args:
+        view: ``VIEW[1]`` of the seat to move.
+        about: what ``explain`` found about it.
+        played: the action that was chosen, one of the candidates.
+    """
+    best, worse = about["action"], [line for line in about["candidates"] if line["difference"] < 0]
+    words = None if played is None else action_name(played, int(view["phase"][0]))
+    compared = next((line for line in worse if words in (None, best, line["action"])), None)
+    if compared is None:
+        return reason(view[0], parse_action(best), None, Estimates(about["opponent_deadwood"]))
+    gap = f"{-100 * compared['difference']:.1f}"
+    unit = "% of the game" if about["value_is"] == GAME else "points"
+    estimates = Estimates(about["opponent_deadwood"], "" if gap == "0.0" else f"{gap} {unit}")
+    return reason(view[0], parse_action(best), parse_action(compared["action"]), estimates)
 
 
 def _about_discard(v: Any, action: int) -> dict[str, Any]:
@@ -169,7 +201,7 @@ def _about_discard(v: Any, action: int) -> dict[str, Any]:
 
 def tables(about: dict[str, Any]) -> list[Table]:
     """The result of ``explain`` as tables of the candidates and of the belief (suits by ranks, in percent)."""
-    title = f"{about['hand']} · {about['deadwood']} deadwood · plays {about['action']}"
+    title = f"{about['hand']} · {about['deadwood']} deadwood · {about['action']}: {about['reason']}"
     candidates = Table(title=title, box=box.SIMPLE, pad_edge=False)
     candidates.add_column("", no_wrap=True)
     for heading in ("value", "difference", "policy", "deadwood", "ways", "lost", "danger"):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from functools import cache
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -11,11 +9,11 @@ import numpy as np
 from markupsafe import Markup
 from starlette.responses import HTMLResponse, Response
 
-from agents.analysis import KINDS, MARKS, Analyst, Decision, HandAnalysis, Subject, deal_and_play, read_hands
+from agents.analysis import KINDS, MARKS, Decision, HandAnalysis, Mistake, Subject, deal_and_play, read_hands
 from agents.analysis.marks import UNCLEAR
 from agents.play.display_names import display_opponent
 from agents.play.moves import action_words, count
-from agents.play.review import analyse_games, analysed, mistakes, num_analysed
+from agents.play.review import StoredMistake, analyse_games, analysed, mistakes, num_analysed, shared_analyst
 from agents.web.belief_map import belief_map
 from agents.web.form_fields import seed_of
 from agents.web.jobs import Job
@@ -28,24 +26,11 @@ from ginenv.engine.cards import mask_of, parse_cards
 from ginenv.errors import GinError, TextError
 from ginenv.hands.hand import Hand
 
-WORLDS = 128
 _LONGEST_TEXT = 200_000
 _LONGEST_TRY = 200
 _COLUMNS = (("deadwood", "deadwood"), ("ways", "ways to fill"), ("danger", "danger"))
 # How long to wait, in seconds, for a result that can be shown at once.
 _PATIENCE = 0.4
-_loading = threading.Lock()
-
-
-@cache
-def _load(worlds: int) -> Analyst:
-    return Analyst(worlds)
-
-
-def analyst() -> Analyst:
-    """The one analyst of this process, loaded when it is first needed."""
-    with _loading:
-        return _load(WORLDS)
 
 
 class _Hand:
@@ -58,19 +43,22 @@ class _Hand:
         hands: how many hands there are.
         names: names of seats 0 and 1.
         seat: the seat of the person, or None where it is not known.
+        among_all: whether the person goes through the mistakes of all games.
     """
 
     def __init__(self, request: Request) -> None:
         self.number = request.number("hand", 1)
         self.game = request.number("game")
         self.seat: int | None = None
+        self.among_all = bool(request.query.get("all"))
+        self._home, self._name = request.sessions.home, request.browser_session.name
         if self.game:
             stored = request.sessions.home.game(self.game)
             if stored.id not in [each.id for each in request.browser_session.session.file.games()]:
                 raise GinError(f"there is no game {self.game} among yours")
             hands = [hand for hand in request.sessions.home.record(self.game).hands if hand.is_over]
             self.names, self.seat = stored.names, stored.seat
-            self.page = f"/analysis?game={self.game}"
+            self.page = f"/analysis?{'all=1&' * self.among_all}game={self.game}"
         else:
             number = request.number("subject")
             subject = request.browser_session.subjects.get(number)
@@ -83,12 +71,16 @@ class _Hand:
         self.hand = hands[self.number - 1]
         self.address = f"{self.page}&hand={self.number}"
 
+    def all_mistakes(self) -> list[StoredMistake]:
+        """The person's mistakes over all games, the costliest first."""
+        return mistakes(self._home, self._name)
+
     def job(self, request: Request) -> Job:
         """The job that analyses it."""
         home, jobs = request.sessions.home, request.browser_session.jobs
         if self.game:
-            return jobs.job(self.address, lambda tell: analysed(home, self.game, self.number, analyst(), tell))
-        return jobs.job(self.address, lambda tell: analyst().hand(self.hand, self.number, progress=tell))
+            return jobs.job(self.address, lambda tell: analysed(home, self.game, self.number, shared_analyst(), tell))
+        return jobs.job(self.address, lambda tell: shared_analyst().hand(self.hand, self.number, progress=tell))
 
 
 def analysis(request: Request) -> Response:
@@ -154,6 +146,7 @@ def _found(looked: _Hand, found: HandAnalysis, move: int) -> dict[str, Any]:
     if not decisions:
         raise GinError("nothing was decided in this hand")
     mine = [each for each in decisions if looked.seat in (None, each.seat)] or decisions
+    mine_marked = found.mistakes(looked.seat) or found.mistakes()
     costliest = max(mine, key=lambda each: each.loss or 0.0)
     at = next((k for k, each in enumerate(decisions) if each.move == move), decisions.index(costliest))
     chosen = decisions[at]
@@ -189,8 +182,39 @@ def _found(looked: _Hand, found: HandAnalysis, move: int) -> dict[str, Any]:
         "loss": _value(chosen.loss, points),
         "error": _value(chosen.error, points),
         "luck": _luck_chart(found, points),
+        "mistakes": [_mistake(each, looked, points) for each in mine_marked],
+        "next_mistake": _next_mistake(looked, chosen.move, mine_marked),
         "try_address": f"/try?{looked.page.partition('?')[2]}&hand={looked.number}&move={chosen.move}",
     }
+
+
+def _mistake(each: Mistake, looked: _Hand, points: bool) -> dict[str, Any]:
+    at = each.decision
+    return {
+        "move": at.move,
+        "who": looked.names[at.seat],
+        "played": at.played,
+        "best": at.best,
+        "reason": at.reason,
+        "mark": at.mark,
+        "loss": _value(at.loss, points),
+        "times": len(each.moves),
+    }
+
+
+def _next_mistake(looked: _Hand, move: int, marked: list[Mistake]) -> str:
+    """The address of the mistake that costs next to that at a move; after the last one, of the list of all mistakes or of the first."""
+    if looked.among_all and looked.game:
+        listed = [(each.game, each.hand, each.move) for each in looked.all_mistakes()]
+        here = (looked.game, looked.number, move)
+        at = listed.index(here) + 1 if here in listed else 0
+        if at >= len(listed):
+            return "/mistakes"
+        return "/analysis?all=1&game={}&hand={}&move={}".format(*listed[at])
+    moves = [each.decision.move for each in marked]
+    if not moves or moves == [move]:
+        return ""
+    return f"{looked.address}&move={moves[(moves.index(move) + 1) % len(moves) if move in moves else 0]}"
 
 
 def _side(found: HandAnalysis, seat: int, name: str, points: bool) -> dict[str, Any]:
@@ -397,5 +421,5 @@ def analyse_all(request: Request) -> Response:
     running = jobs.find("all")
     if running is not None and running.over:
         jobs.forget("all")
-    jobs.job("all", lambda tell: analyse_games(home, name, analyst(), tell), stays=True)
+    jobs.job("all", lambda tell: analyse_games(home, name, shared_analyst(), tell), stays=True)
     return request.go("/mistakes")

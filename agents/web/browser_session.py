@@ -7,8 +7,10 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from typing import Any
 
 from agents.play.current_game import CurrentGame, Event, Move
+from agents.play.hints import hint
 from agents.play.moves import count
 from agents.play.session import Session
 from agents.play.store import Home, PlayerFile
@@ -62,6 +64,7 @@ class BrowserSession:
         watched: games that the player watches or steps through.
         subjects: hands to analyse that are not stored.
         jobs: work that the player waits for.
+        answered: the last answer in practice, until the next position is asked for (``agents.web.practice``).
         events: what both sides did since the person's last move.
         messages: sentences to show once, as pairs of a kind (``warning`` or ``plain``) and words.
         pending_knock: the card about whose discard the person is asked whether to knock instead, or None.
@@ -75,6 +78,7 @@ class BrowserSession:
         self.queue = threading.BoundedSemaphore(_MAX_REQUESTS)
         self.watched, self.subjects = Watched(), Watched()
         self.jobs = Jobs()
+        self.answered: Any = None
         self.messages: list[tuple[str, str]] = []
         self._hand: tuple[str, int] | None = None
         self._places: list[int] = []
@@ -287,7 +291,7 @@ class BrowserSession:
         live = self.live
         if live.hand.is_over or live.hand.turn != live.seat:
             raise GinError("there is nothing to decide now")
-        self.hint = live.turn.hint()
+        self.hint = hint(live.turn, self.session.options.hints)
 
     def _move(self, values: Mapping[str, str]) -> None:
         if self.live.move_card(parse_card(values.get("card", "")), integer_field(values, "place")):

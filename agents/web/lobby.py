@@ -48,7 +48,6 @@ _OPPONENT_TEXTS = {
     "camper": "never knocks below gin",
     "knocker": "knocks in its first turns if it can, then plays for gin",
     "random": "plays legal actions at random",
-    "hints": "does what the hints say",
     "population": "one of 512 random styles; population:draw=2 draws others",
     "openspiel-simple": "OpenSpiel's simple bot, which needs OpenSpiel",
     "rlcard-novice": "RLCard's novice rules, which need RLCard",
@@ -101,7 +100,11 @@ def ready(request: Request) -> Response:
 def _prepared(request: Request) -> Job | None:
     """The preparation of a game against the chosen opponent under the chosen rules; begun as soon as they are chosen."""
     options, preparations = request.browser_session.session.options, request.app.state.preparations
-    return None if preparations is None else preparations.prepare(options.player, options.rules)
+    if preparations is None:
+        return None
+    game = preparations.prepare(options.player, options.rules)
+    preparations.prepare_hints(options.hints)
+    return game
 
 
 def new(request: Request) -> Response:

@@ -47,6 +47,7 @@ _PAGES = {
     "/analysis/seed": {"GET": "analysis:analyse_seed", "POST": "analysis:analyse_seed"},
     "/try": {"GET": "analysis:other_move"},
     "/mistakes": {"GET": "analysis:mistakes_page", "POST": "analysis:analyse_all"},
+    "/practice": {"GET": "practice:practice", "POST": "practice:answer"},
     "/results": {"GET": "results:results"},
     "/results/report": {"GET": "results:report"},
 }

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 from markupsafe import Markup
 from matplotlib.ticker import MaxNLocator
 from starlette.responses import Response
 
 from agents.play.display_names import display_opponent, display_rules
+from agents.play.skill import WINDOW, Skill, skill, skill_words
 from agents.play.statistics import Tally
 from agents.reports.charts import ACCENT, INK, LINE, SOFT, drawing, svg_of_page
 from agents.reports.pages import shorten
@@ -63,6 +65,23 @@ def _over_time(tallies: list[Tally], margins: list[list[int]]) -> Markup:
         return Markup(svg_of_page(figure, label))
 
 
+def _skill_over_time(windows: list[Skill]) -> Markup:
+    """What a decision cost in each window of hands, with its interval."""
+    label = f"skill over time: what a decision cost, in % of the game, every {WINDOW} analysed hands (lower is better)"
+    with drawing(9.5, 3.0) as (figure, (axes,)):
+        ends = np.cumsum([each.hands for each in windows])
+        means, halves = (100 * np.array([getattr(each.loss, name) for each in windows]) for name in ("mean", "half"))
+        axes.errorbar(ends, means, np.nan_to_num(halves), color=ACCENT, marker="o", capsize=3)
+        axes.set_title(label, loc="left")
+        axes.set_xlabel("hand")
+        axes.set_ylim(bottom=0)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.grid(axis="y", color=LINE)
+        axes.set_axisbelow(True)
+        axes.spines[:].set_visible(False)
+        return Markup(svg_of_page(figure, label))
+
+
 def statistics(request: Request) -> Response:
     """The totals of the player's hands."""
     file = request.browser_session.session.file
@@ -77,7 +96,11 @@ def statistics(request: Request) -> Response:
         if series:
             charts.append(_over_time([tally for tally, _ in series], [margins for _, margins in series]))
     kinds = sorted({tally.variation for tally in tallies} | {tally.opponent for tally in tallies})
-    return request.page("statistics.html", tallies=tallies, charts=charts, kinds=kinds)
+    _, windows = skill(request.sessions.home, file.name)
+    if len(windows) > 1:
+        charts.append(_skill_over_time(windows))
+    words = skill_words(request.sessions.home, file.name)
+    return request.page("statistics.html", tallies=tallies, charts=charts, kinds=kinds, skill=words)
 
 
 def reset_statistics(request: Request) -> Response:

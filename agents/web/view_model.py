@@ -205,7 +205,8 @@ def table_values(browser: BrowserSession) -> dict[str, Any]:
     turn = live.turn
     mine = not over and live.hand.turn == live.seat
     new = int(view["drawn"]) if view["drawn"] != NO_CARD else int(view["taken"]) if mine else NO_CARD
-    hinted = browser.hint[0] % KNOCK if browser.hint is not None and browser.hint[0] < STOCK else NO_CARD
+    names_card = browser.hint is not None and browser.hint[0] < STOCK and turn.phase != "spread"
+    hinted = browser.hint[0] % KNOCK if browser.hint is not None and names_card else NO_CARD
     melds = melds_of_view(view) if not over else []
     phase = "over" if over else turn.phase if mine else "waiting"
     opponent_cards = int(view["unseen"]).bit_count() - int(view["stock"])

@@ -68,13 +68,15 @@ class Arguments:
 
 
 @kernel
-def _start(states):
+def start(states):
+    """Begins games."""
     for i in range(states.shape[0]):
         start_game(states[i])
 
 
 @kernel
-def _apply_all(states, rows, actions):
+def apply_all(states, rows, actions):
+    """Plays an action in each of some states."""
     for i in range(rows.shape[0]):
         apply(states[rows[i]], actions[i])
 
@@ -98,7 +100,7 @@ def _points(states, seats, out):
         out[i] = 0 if s.winner == NOBODY else (s.points if s.winner == seats[i] else -s.points)
 
 
-def _tick(states: np.ndarray, players: tuple[Player, Player], seats: np.ndarray, luck: np.random.Generator) -> bool:
+def tick(states: np.ndarray, players: tuple[Player, Player], seats: np.ndarray, luck: np.random.Generator) -> bool:
     """Plays one action in every hand that is not over; player 0 sits in ``seats``. Returns whether any such hand was left."""
     rows = np.flatnonzero(states["phase"] != PHASE_OVER)
     if not rows.size:
@@ -110,7 +112,7 @@ def _tick(states: np.ndarray, players: tuple[Player, Player], seats: np.ndarray,
         mine = np.flatnonzero((turn == seats[rows]) == (side == 0))
         if mine.size:
             actions[mine] = player.act(views[mine])
-    _apply_all(states, rows, actions)
+    apply_all(states, rows, actions)
     return True
 
 
@@ -120,7 +122,7 @@ def positions(players: tuple[Player, Player], count: int, seed: int) -> tuple[np
     states, seats = np.zeros(count, STATE), np.arange(count, dtype=np.int64) % 2
     states["rules"] = get_rules(RULES).block
     states["key"] = deal_keys(Domain.EVAL, seed, 0, count)
-    _start(states)
+    start(states)
     found, seen = states.copy(), np.zeros(count, np.int64)
     going = True
     while going:
@@ -131,7 +133,7 @@ def positions(players: tuple[Player, Player], count: int, seed: int) -> tuple[np
         seen[rows] += 1
         rows = rows[luck.random(len(rows)) * seen[rows] < 1]
         found[rows] = states[rows]
-        going = _tick(states, players, seats, luck)
+        going = tick(states, players, seats, luck)
     return found[seen > 0], seats[seen > 0]
 
 
@@ -150,9 +152,9 @@ def play_out(
     states = np.repeat(state, len(actions) * count)
     words = np.random.default_rng(seed).integers(1, 2**63, count, np.uint64)
     _shuffle_stocks(states, np.tile(words, len(actions)))
-    _apply_all(states, np.arange(len(states)), np.repeat(actions, count))
+    apply_all(states, np.arange(len(states)), np.repeat(actions, count))
     seats, luck = np.full(len(states), seat), np.random.default_rng(seed + 1)
-    while _tick(states, players, seats, luck):
+    while tick(states, players, seats, luck):
         pass
     points = np.empty(len(states))
     _points(states, seats, points)

@@ -1,28 +1,23 @@
-"""The built-in bots, which are parameter sets of one player, and hints by ``formula``.
+"""The built-in bots, which are parameter sets of one player.
 
 | name | idea |
 |---|---|
 | ``random`` | uniform over the legal actions |
 | ``easy`` | draws as ``formula``, always discards its largest unused card, knocks at once (GR's easy game) |
 | ``simple`` | the 2021 challenge's baseline: melds, least deadwood, knocks at once, ignores its opponent |
-| ``formula`` | fixed formulas: ways to fill, dead cards, danger; knocks early or plays for gin (GR's opponent; gives the hint) |
+| ``formula`` | fixed formulas: ways to fill, dead cards, danger; knocks early or plays for gin (GR's opponent; its choices are hints) |
 | ``camper`` | never knocks below gin |
 | ``knocker`` | knocks in its first turns, then plays for gin |
 | ``style`` | any of these, or a novice's habit, with changed numbers: ``style:base=hoards-pairs,draw=always,knock=5`` |
-| ``hints`` | does what ``hint`` says |
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from ginenv.bots.hand_kernels import joins_meld, least_deadwood, live_ways
 from ginenv.bots.style_kernels import DISCARD_RULES, DRAW_RULES, FEARS, STYLE, act_batch, decide
-from ginenv.engine.actions import KNOCK, PASS, PHASE_DISCARD, PHASE_DRAW, PHASE_UPCARD, STOCK, UPCARD
-from ginenv.engine.cards import RANKS, card_name
-from ginenv.engine.melds import RANK_COLUMN, deadwood, melded_cards
 from ginenv.engine.state import as_batch
 from ginenv.errors import GinError, check_choice, must_be, unknown_name
 from ginenv.tables.players import BasePlayer
@@ -164,83 +159,3 @@ def make_camper(seed: int = 0) -> StylePlayer:
 def make_knocker(seed: int = 0) -> StylePlayer:
     """Knocks in its first turns, then plays for gin."""
     return make_style(seed, "knocker")
-
-
-class Hint(NamedTuple):
-    """What ``formula`` would do (a legal action), and why (a clause in words)."""
-
-    action: int
-    reason: str
-
-
-_ADVISER = style("formula")
-
-
-def hint(view: np.void | np.ndarray) -> Hint:
-    """What ``formula`` would draw or discard; following all hints wins about half of the hands against it.
-
-    Args:
-        view: one record of ``VIEW`` whose seat is to move.
-
-    Raises:
-        GinError: if the seat is not to draw, take or discard.
-    """
-    if isinstance(view, np.ndarray):
-        view = view.reshape(-1)[0]
-    if not isinstance(view, np.void) or view.dtype != VIEW:
-        raise GinError(must_be("view", "one record of VIEW", type(view).__name__))
-    if not view["to_move"] or view["phase"] not in (PHASE_UPCARD, PHASE_DRAW, PHASE_DISCARD):
-        raise GinError("there are hints only for a draw, an offered upcard or a discard of the seat to move")
-    action = int(decide(view, _ADVISER[0], np.uint64(0)))
-    return Hint(action, (_why_draw if action >= STOCK else _why_discard)(view, action))
-
-
-def _why_draw(view: np.void, action: int) -> str:
-    if view["upcard"] not in range(52):
-        return "the pile is empty"
-    card = int(view["upcard"])
-    name = card_name(card)
-    if action == UPCARD:
-        if joins_meld(view["hand"], card):
-            return f"the {name} becomes part of a meld"
-        return f"with the {name} the hand is good enough to knock"
-    if joins_meld(view["hand"], card):
-        return f"the {name} fits a meld but leaves no less deadwood"
-    return f"the {name} completes nothing" + (", so leave it" if action == PASS else "")
-
-
-def _why_discard(view: np.void, action: int) -> str:
-    hand = int(view["hand"])
-    card = action % KNOCK
-    left = int(deadwood(hand & ~(1 << card)))
-    if action >= KNOCK:
-        return (
-            "it is gin" if left == 0 else f"it leaves {left} {'point' if left == 1 else 'points'}, few enough to knock"
-        )
-    if melded_cards(hand) >> card & 1:
-        return "its melds do without it" if left == 0 else "what the other cards make is worth more"
-    alike = hand & ~(1 << card) & (RANK_COLUMN << card % 13)
-    ways = int(live_ways(card, hand, int(view["unseen"])))
-    cards = "1 unseen card" if ways == 1 else f"{ways} unseen cards"
-    rank = RANKS[card % 13]
-    if alike and not RANK_COLUMN << card % 13 & int(view["unseen"]):
-        return f"the other cards of rank {rank} are gone, so the pair is dead"
-    if ways == 0:
-        return "nothing that could still come makes a meld of it"
-    if least_deadwood(hand, view["legal"][0])[1] == left:
-        return f"it sheds the most points; {cards} would make a meld of it"
-    return f"only {cards} would make a meld of it, and it is safer than cards that cost more points"
-
-
-class HintFollower(BasePlayer):
-    """Follows ``hint``, and ``formula`` where there is no hint."""
-
-    name = "hints"
-
-    def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
-        """Chooses for every view (see ``ginenv.tables.players.Player``)."""
-        views = as_batch(views, VIEW, "VIEW")
-        actions = make_formula(self.seed).act(views)
-        for i in np.flatnonzero(np.isin(views["phase"], (PHASE_UPCARD, PHASE_DRAW, PHASE_DISCARD))):
-            actions[i] = hint(views[i]).action
-        return actions

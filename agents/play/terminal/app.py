@@ -54,7 +54,8 @@ class Arguments:
     reset: Annotated[str | None, _word("LEVEL")] = None
 
 
-def _player(terminal: Terminal, home: Home, name: str | None, may_create: bool) -> PlayerFile:
+def choose_player(terminal: Terminal, home: Home, name: str | None, may_create: bool) -> PlayerFile:
+    """Opens the named player, or the last one, or the one whose name the person types."""
     name = home.last_player if name is None else name
     if name is None:
         if names := home.names():
@@ -69,7 +70,7 @@ def _play(terminal: Terminal, home: Home, chosen: Arguments) -> None:
         parse_player(chosen.opponent)
     if chosen.rules is not None:
         Options().changed("rules", chosen.rules)
-    file = _player(terminal, home, chosen.player, may_create=chosen.command != "resume")
+    file = choose_player(terminal, home, chosen.player, may_create=chosen.command != "resume")
     named = () if chosen.opponent is None else (chosen.opponent,)
     session = Session(home, file, chosen.seed, chosen.freeze, named)
     try:

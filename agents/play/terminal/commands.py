@@ -51,7 +51,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command("done, n", "", "end your lay-offs"),
     ),
     "Your hand": (
-        Command("hint, h", "", "what the built-in formulas would draw, discard or lay off"),
+        Command("hint, h", "", "what the expert (or, with set hints formulas, fixed formulas) would do, and why"),
         Command(
             "sort",
             "meld|suit|value",
@@ -67,6 +67,11 @@ GROUPS: dict[str, tuple[Command, ...]] = {
     "Games": (
         Command("new, new game, play", "", "begin a game with the rules and the opponent you have chosen"),
         Command("resume, r", "", "go on with your unfinished game"),
+        Command(
+            "practice, practise",
+            "[KIND]",
+            "play positions again: your mistakes and a set for everybody; draw, discard, knock, lay-off",
+        ),
         Command("menu", "", "leave the table for the menu; the game is kept"),
     ),
     "Rules": (

@@ -13,6 +13,7 @@ from agents.play.moves import count
 from agents.play.opponents import checked_level, describe_level_learning, reset_level
 from agents.play.options import choices
 from agents.play.session import Session
+from agents.play.skill import skill_words
 from agents.play.statistics import Tallies
 from agents.play.terminal.commands import HELP_COLUMN, help_lines, parse_command
 from agents.play.terminal.replay import replay
@@ -104,6 +105,7 @@ class Menu:
             "replay": lambda: replay(self.terminal, *session.record(rest)),
             "export": lambda: tell(session.export_record(*_pair("export", rest, "1 game.gin"))),
             "import": lambda: self._import(rest),
+            "practice": lambda: self._practise(rest),
             "learned": lambda: self._learned(rest),
             "reset": lambda: self._reset_level(rest),
         }
@@ -196,6 +198,7 @@ class Menu:
     def _statistics(self) -> None:
         if self.session.file.statistics.root:
             self.terminal.say("", _statistics_table(self.session.file.statistics, self.session.file.name))
+            self.terminal.say(*skill_words(self.session.home, self.session.file.name))
         else:
             self.terminal.say(f"{self.session.file.name} has not played a hand yet.")
 
@@ -211,6 +214,11 @@ class Menu:
             self.terminal.say(f"{number:>4}  {game.begun[:10]}  {score}, {display_rules(game.rules)}", hang=6)
         listed = "'replay NUMBER' steps through one, 'export NUMBER FILE' writes it to a file."
         self.terminal.say(listed if games else "There is no record yet.")
+
+    def _practise(self, kind: str) -> None:
+        from agents.play.terminal.practice import practise
+
+        practise(self.terminal, self.session.home, self.session.file.name, kind)
 
     def _import(self, path: str) -> None:
         if not path:
@@ -243,7 +251,6 @@ def _statistics_table(statistics: Tallies, player: str) -> Grid:
     for tally in statistics.root:
         average = "{:.1f} | {:.1f}".format(*tally.average)
         points, won, best = (f"{mine} | {theirs}" for mine, theirs in (tally.points, tally.won, tally.best))
-        # With spaces, so that a narrow column breaks between rules.
-        variation = tally.variation.replace(",", ", ")
-        grid.add_row(variation, tally.opponent, str(tally.hands), points, average, won, best)
+        names = display_rules(tally.variation), display_opponent(tally.opponent)
+        grid.add_row(*names, str(tally.hands), points, average, won, best)
     return grid

@@ -115,7 +115,4 @@ class Terminal:
             with contextlib.suppress(GinError):
                 if parse_command(typed)[0] == "quit":
                     raise LeaveError
-            if typed in ("h", "hint"):
-                self.warn("There is no hint for a yes-or-no question; that is for you to decide.")
-            else:
-                self.warn(f"Please answer {', '.join(answers[:-1])} or {answers[-1]}.")
+            self.warn(f"Please answer {', '.join(answers[:-1])} or {answers[-1]}.")

@@ -10,8 +10,9 @@ from rich.text import Text
 from agents.play.current_game import CurrentGame
 from agents.play.display_names import display_rules
 from agents.play.hand_order import melds_of_view
+from agents.play.hints import hint
 from agents.play.moves import Turn, count
-from agents.play.options import variation
+from agents.play.options import Options, variation
 from agents.play.session import Session
 from agents.play.terminal.commands import parse_command
 from agents.play.terminal.lines import LABEL, LAID_STYLE, Face, sheet_column
@@ -125,38 +126,11 @@ class Table:
                 self.terminal.say(Text(words, LAID_STYLE if events.kind == "take" else "cyan"))
 
     def _show(self, hinted: int = NO_CARD) -> None:
-        live, face, turn, options = self.live, self.face, self.live.turn, self.session.options
-        view, (mine, theirs) = turn.view, live.names
-        top = face.card(int(view["upcard"])) if view["upcard"] != NO_CARD else Text("empty")
-        line = Text(f"{'pile':<{LABEL}}").append(top).append(f"{face.bar}stock {int(view['stock'])} cards")
-        if options.memory:
-            below = [int(card) for card in view["pile"][: view["num_pile"]]][-2::-1]
-            line.append(f"{face.bar}below: {face.names(below) or 'nothing'}")
-            if view["known_cards"][1]:
-                line.append(f"{face.bar}{theirs} took {face.names(int(view['known_cards'][1]))}", LAID_STYLE)
-        rows = [line]
-        if turn.phase == "layoff":
-            spread = [int(meld) for meld in view["spread"] if meld]
-            melded = [card for meld in spread for card in cards_of(meld)]
-            loose = [card for card in cards_of(int(view["shown"])) if card not in melded]
-            rows += face.hand(theirs, melded + loose, spread, laid=int(view["laid"]))
-        melds = melds_of_view(view)
-        new = int(view["drawn"]) if view["drawn"] != NO_CARD else int(view["taken"])
-        marked = melds if options.mark_melds else []
-        rows += face.hand(mine, live.game.order, marked, fresh=new, numbered=True, hinted=hinted)
-        if options.mark_melds:
-            rows.append(face.melds(melds, live.game.order))
-        if turn.phase == "spread":
-            rows += self._spreads(view)
-        self.terminal.say("", *rows, face.status(turn, live.last_taken), hang=LABEL)
-
-    def _spreads(self, view: Any) -> list[Text]:
-        hand, limit = int(view["hand"]), int(view["limit"])
-        rows = []
-        for n in range(min(int(nth_arrangement(hand, limit, 0)[0]), MAX_ARRANGEMENTS)):
-            melds = [int(meld) for meld in nth_arrangement(hand, limit, n)[1:] if meld]
-            rows.append(self.face.melds(melds, self.live.game.order, f"spread {n + 1}"))
-        return rows
+        live = self.live
+        rows = position_rows(
+            self.face, live.turn, live.game.order, live.names, self.session.options, live.last_taken, hinted
+        )
+        self.terminal.say("", *rows, hang=LABEL)
 
     def _person(self) -> None:
         self._show_events()
@@ -184,8 +158,8 @@ class Table:
         if name in ("lay off", "discard", "knock"):
             return self._card_action(turn, name, self._card(rest))
         if name == "hint":
-            action, words = turn.hint()
-            if action < STOCK:
+            action, words = hint(turn, self.session.options.hints)
+            if action < STOCK and turn.phase != "spread":
                 self._show(hinted=action % KNOCK)
             self.terminal.say(Text(f"Hint: {self.face.text(words)}", "bright_yellow"), hang=6)
             return None
@@ -247,3 +221,57 @@ class Table:
             raise GinError("a card is moved with its name or number and a place, as in: move 7C 1")
         if self.live.move_card(self._card(words[0]), int(words[1])):
             self.terminal.say("Your hand stays as it is now; 'sort suit' or 'sort value' sorts it again.")
+
+
+def position_rows(
+    face: Face,
+    turn: Turn,
+    order: list[int],
+    names: tuple[str, str],
+    options: Options,
+    last_taken: str = "",
+    hinted: int = NO_CARD,
+) -> list[Text]:
+    """What the person whose turn it is sees of a position.
+
+    Args:
+        face: how cards look.
+        turn: the turn.
+        order: the person's cards from left to right.
+        names: names of the person and the opponent.
+        options: what the person wants to see.
+        last_taken: the last card taken, in words.
+        hinted: the card that a hint names.
+    """
+    view, (mine, theirs) = turn.view, names
+    top = face.card(int(view["upcard"])) if view["upcard"] != NO_CARD else Text("empty")
+    line = Text(f"{'pile':<{LABEL}}").append(top).append(f"{face.bar}stock {int(view['stock'])} cards")
+    if options.memory:
+        below = [int(card) for card in view["pile"][: view["num_pile"]]][-2::-1]
+        line.append(f"{face.bar}below: {face.names(below) or 'nothing'}")
+        if view["known_cards"][1]:
+            line.append(f"{face.bar}{theirs} took {face.names(int(view['known_cards'][1]))}", LAID_STYLE)
+    rows = [line]
+    if turn.phase == "layoff":
+        spread = [int(meld) for meld in view["spread"] if meld]
+        melded = [card for meld in spread for card in cards_of(meld)]
+        loose = [card for card in cards_of(int(view["shown"])) if card not in melded]
+        rows += face.hand(theirs, melded + loose, spread, laid=int(view["laid"]))
+    melds = melds_of_view(view)
+    new = int(view["drawn"]) if view["drawn"] != NO_CARD else int(view["taken"])
+    marked = melds if options.mark_melds else []
+    rows += face.hand(mine, order, marked, fresh=new, numbered=True, hinted=hinted)
+    if options.mark_melds:
+        rows.append(face.melds(melds, order))
+    if turn.phase == "spread":
+        rows += _spreads(face, view, order)
+    return [*rows, face.status(turn, last_taken)]
+
+
+def _spreads(face: Face, view: Any, order: list[int]) -> list[Text]:
+    hand, limit = int(view["hand"]), int(view["limit"])
+    rows = []
+    for n in range(min(int(nth_arrangement(hand, limit, 0)[0]), MAX_ARRANGEMENTS)):
+        melds = [int(meld) for meld in nth_arrangement(hand, limit, n)[1:] if meld]
+        rows.append(face.melds(melds, order, f"spread {n + 1}"))
+    return rows

@@ -1,0 +1,75 @@
+"""Practice in the browser: a position, a button for every move, and what would have been better and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+from starlette.responses import Response
+
+from agents.play.display_names import display_rules
+from agents.play.moves import Turn
+from agents.play.options import variation
+from agents.play.practice import EVERYBODY, KINDS, MINE, Answer, Exercise, Practice, wait_words
+from agents.play.review import shared_analyst
+from agents.play.skill import skill_words
+from agents.web.form_fields import integer_field
+from agents.web.pages import table_picture
+from agents.web.request import Request
+from ginenv.engine.actions import action_name, actions_of, parse_action
+from ginenv.engine.rules import Rules
+from ginenv.errors import GinError
+
+
+@dataclass(frozen=True)
+class Answered:
+    """An answer that is shown until the person goes on."""
+
+    exercise: Exercise
+    answer: Answer
+    again: str
+
+
+def _practice(request: Request) -> Practice:
+    return Practice(request.sessions.home, request.browser_session.name, shared_analyst)
+
+
+def _picture(exercise: Exercise) -> Markup:
+    return table_picture(exercise.view[0], "the opponent", None, "you")
+
+
+def practice(request: Request) -> Response:
+    """The answer that has just been given, or else the next position."""
+    kind, whose = (request.query.get(name, "") for name in ("kind", "whose"))
+    browser, practice = request.browser_session, _practice(request)
+    if request.query.get("next"):
+        browser.answered = None
+    practice.add_new()
+    answered: Answered | None = browser.answered
+    exercise = answered.exercise if answered else practice.next(kind, whose)
+    values: dict[str, Any] = {"kind": kind, "whose": whose, "kinds": KINDS, "owners": (MINE, EVERYBODY)}
+    values |= {"exercise": exercise, "answered": answered, "progress": practice.progress()}
+    values["skill"] = skill_words(request.sessions.home, browser.name)
+    if exercise is not None:
+        view = exercise.view[0]
+        turn = Turn(view, Rules.from_block(view["rules"]))
+        moves = [action_name(action, int(view["phase"])) for action in actions_of(view["legal"])]
+        values |= {"picture": _picture(exercise), "possible": turn.possible(), "moves": moves}
+        values["rules"] = display_rules(variation(turn.rules))
+    return request.page("practice.html", **values)
+
+
+def answer(request: Request) -> Response:
+    """Judges a move, and shows the answer."""
+    browser, practice = request.browser_session, _practice(request)
+    kind, whose = (request.form.get(name, "") for name in ("kind", "whose"))
+    with browser.shows_errors():
+        exercise = practice.exercise(integer_field(request.form, "exercise"))
+        if exercise.reviews != integer_field(request.form, "reviews"):
+            raise GinError("this position has been answered already")
+        found = practice.answer(exercise, parse_action(request.form.get("move", "")))
+        browser.answered = Answered(exercise, found, wait_words(found.due))
+    return request.go(
+        f"/practice?kind={kind if kind in KINDS else ''}&whose={whose if whose in (MINE, EVERYBODY) else ''}"
+    )

@@ -1,0 +1,280 @@
+"""Practice: positions at the intervals of the library, any good move accepted, nothing lost by a kill; and the set for everybody."""
+
+import datetime
+import multiprocessing
+import os
+import re
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from fsrs import Card, Rating, Scheduler
+
+from agents.analysis import Analyst, Decision
+from agents.analysis.marks import ERRORS, THRESHOLDS
+from agents.files import read_json
+from agents.play.practice import EVERYBODY, KINDS, MINE, POSITIONS, Exercise, Practice
+from agents.play.review import analyse_games, mistakes
+from agents.play.skill import skill
+from agents.play.store import Home, StoreError
+from ginenv.engine.actions import actions_of, parse_action
+from ginenv.errors import GinError, IllegalActionError
+from ginenv.hands.hand import Match
+from ginenv.hands.text import parse_view
+from ginenv.tables.players import make_player
+from tests.support.refusals import refuses
+
+NOON = datetime.datetime(2026, 11, 27, 12, tzinfo=datetime.UTC)
+LEAST = dict(THRESHOLDS)["doubtful"]
+
+
+@pytest.fixture(scope="module")
+def analyst() -> Analyst:
+    return Analyst(worlds=16)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    home = Home(tmp_path / "home")
+    home.create("Ann").close()
+    return home
+
+
+class Clock:
+    """A clock that is set by hand."""
+
+    def __init__(self) -> None:
+        self.now = NOON
+
+    def __call__(self) -> datetime.datetime:
+        return self.now
+
+
+def play(home: Home, seed: int = 3) -> None:
+    """A game of random play, stored as Ann's."""
+    match = Match({"preset": "eaai", "target": 30}, seed=seed)
+    players = [make_player("random", seed), make_player("formula")]
+    while not match.is_over:
+        if match.hand.is_over:
+            match.next_hand()
+        match.push(int(players[match.hand.turn].act(match.hand.view())[0]))
+    file = home.open("Ann")
+    file.write_record(f"20260101-000000-{seed:04}", match, ("Ann", "formula"))
+    file.save()
+    file.close()
+
+
+def legal(exercise: Exercise) -> list[int]:
+    return actions_of(exercise.view["legal"][0])
+
+
+def test_the_schedule_is_that_of_the_library(home: Home, analyst: Analyst) -> None:
+    clock, rng = Clock(), np.random.default_rng(4)
+    practice = Practice(home, "Ann", lambda: analyst, clock)
+    practice.add_new()
+    number = practice.next().id  # type: ignore[union-attr]
+    wanted, seen = Card(card_id=1, due=NOON), set()
+    for _ in range(8):
+        exercise = practice.exercise(number)
+        answer = practice.answer(exercise, int(rng.choice(legal(exercise))))
+        rating = Rating.Good if answer.right else Rating.Again
+        wanted, _ = Scheduler(enable_fuzzing=False).review_card(wanted, rating, clock.now)
+        assert Practice(Home(home.path), "ann", lambda: analyst, clock).schedule(number) == wanted
+        assert answer.due == wanted.due
+        # It comes when it is due, and not before.
+        clock.now = wanted.due - datetime.timedelta(seconds=1)
+        assert practice.next().id != number  # type: ignore[union-attr]
+        clock.now = wanted.due
+        assert practice.next().id == number  # type: ignore[union-attr]
+        seen.add(answer.right)
+    assert seen == {True, False}
+
+
+def test_every_move_within_the_doubt_is_right_and_no_other(home: Home, analyst: Analyst) -> None:
+    practice = Practice(home, "Ann", lambda: analyst, Clock())
+    practice.add_new()
+    rights = set()
+    for kind in KINDS:
+        exercise = practice.next(kind)
+        assert exercise is not None and exercise.kind == kind and not exercise.mine
+        for action in legal(exercise):
+            answer = practice.answer(practice.exercise(exercise.id), action)
+            decided = analyst.decision(exercise.view, action)
+            assert answer.decision == decided and decided.reason
+            scale = 1 if exercise.view["rules"]["target"][0] else 100
+            loss, error = (decided.loss or 0.0) / scale, decided.error / scale
+            assert answer.right == (loss < LEAST or loss <= ERRORS * error)
+            rights.add((answer.right, decided.best == decided.played))
+    assert {(True, True), (False, False)} <= rights
+
+
+def test_own_mistakes_come_first_by_cost(home: Home, analyst: Analyst) -> None:
+    play(home)
+    analyse_games(home, "Ann", analyst)
+    own = mistakes(home, "Ann")
+    practice = Practice(home, "Ann", lambda: analyst, Clock())
+    practice.add_new()
+    practice.add_new()
+    places = []
+    for each in own:
+        exercise = practice.next(whose=MINE)
+        assert exercise is not None and exercise.mine
+        view = home.record(each.game).hands[each.hand - 1].after(each.move - 1).view()
+        assert exercise.view.tobytes() == parse_view(exercise.position).tobytes()
+        assert exercise.view["hand"][0] == view["hand"][0]
+        places.append((each.game, each.hand, each.move))
+        # The move that was a mistake is one again, the better one is right.
+        assert not practice.answer(exercise, parse_action(each.played)).right or len(own) > 3
+    assert len(set(places)) == len(own) > 3 and practice.next(whose=MINE) is None
+    following = practice.next()
+    assert following is not None and not following.mine
+    assert practice.progress().reviews == len(own)
+    for wrong in ({"kind": "draws"}, {"whose": "yours"}):
+        with refuses(GinError, *wrong, *wrong.values()):
+            practice.next(**wrong)
+    assert practice.next(whose=EVERYBODY) == following
+
+
+def test_what_is_no_answer_changes_nothing(home: Home, analyst: Analyst) -> None:
+    practice = Practice(home, "Ann", lambda: analyst, Clock())
+    practice.add_new()
+    exercise = practice.next()
+    assert exercise is not None
+    with pytest.raises(IllegalActionError):
+        practice.answer(exercise, next(action for action in range(107) if action not in legal(exercise)))
+    practice.answer(exercise, legal(exercise)[0])
+    with pytest.raises(StoreError):
+        practice.answer(exercise, legal(exercise)[0])
+    with refuses(StoreError, "Ann", 12345):
+        practice.exercise(12345)
+    home.database.run("UPDATE exercise SET schedule = '[1]' WHERE id = ?", exercise.id)
+    with refuses(StoreError, exercise.id):
+        practice.answer(practice.exercise(exercise.id), legal(exercise)[0])
+    assert practice.progress().reviews == 1
+
+
+class Coin:
+    """Judges moves by chance."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = np.random.default_rng(seed)
+
+    def decision(self, view: np.ndarray, action: int) -> Decision:
+        wrong = bool(self.rng.random() < 0.5)
+        mark, loss = ("blunder", 0.1) if wrong else ("", 0.0)
+        return Decision(
+            1, 0, "draw", "", 0, str(action), "take", "", loss, 0.0, mark, "draw" if wrong else "", 1, (), ()
+        )
+
+
+def _answers(path: Path, seed: int, began: Any) -> None:
+    coin: Any = Coin(seed)
+    practice = Practice(Home(path), "Ann", lambda: coin)
+    practice.add_new()
+    began.set()
+    while True:
+        exercise = practice.exercise(1 + int(coin.rng.integers(6)))
+        practice.answer(exercise, legal(exercise)[0])
+
+
+def test_a_kill_loses_no_answer_and_leaves_no_half_of_one(home: Home) -> None:
+    start, rng, before = multiprocessing.get_context("fork"), np.random.default_rng(1), 0
+    home.close()
+    for kill in range(12):
+        began = start.Event()
+        process = start.Process(target=_answers, args=(home.path, kill, began))
+        process.start()
+        if kill:
+            assert began.wait(60)
+        time.sleep(float(rng.uniform(0, 0.2)))
+        assert process.pid is not None
+        os.kill(process.pid, signal.SIGKILL)
+        process.join()
+        with Home(home.path) as again:
+            rows = again.database.rows("SELECT * FROM review ORDER BY id")
+            assert len(rows) >= before
+            before = len(rows)
+            practice = Practice(again, "Ann", lambda: pytest.fail())
+            practice.add_new()
+            for number in range(1, 7):
+                card = Card(card_id=1)
+                for row in rows:
+                    if row["exercise"] == number:
+                        moment = datetime.datetime.fromisoformat(row["reviewed"])
+                        rating = Rating.Good if row["correct"] else Rating.Again
+                        card, _ = Scheduler(enable_fuzzing=False).review_card(card, rating, moment)
+                if practice.exercise(number).reviews:
+                    assert practice.schedule(number) == card
+    assert before > 20
+
+
+def test_skill_is_the_loss_per_decision_of_analysed_hands(home: Home, analyst: Analyst) -> None:
+    assert skill(home, "Ann") == (None, [])
+    for seed in (3, 4):
+        play(home, seed)
+    count = analyse_games(home, "Ann", analyst)
+    total, windows = skill(home, "Ann", window=2)
+    sides = [
+        side
+        for game in home.games("Ann")
+        for hand in home.record(game.id).hands
+        for side in [analyst.hand(hand).sides[0]]
+        if side.decisions
+    ]
+    assert total is not None and (total.hands, total.decisions) == (len(sides), sum(each.decisions for each in sides))
+    assert len(sides) <= count and sum(each.hands for each in windows) == len(sides)
+    wanted = sum(each.loss for each in sides) / sum(each.decisions for each in sides)
+    assert total.loss.mean == pytest.approx(wanted) and total.loss.low < wanted < total.loss.high
+    assert windows[0].loss.mean == pytest.approx(
+        sum(each.loss for each in sides[:2]) / sum(each.decisions for each in sides[:2])
+    )
+
+
+def test_the_set_for_everybody_is_clear() -> None:
+    made: Any = read_json(POSITIONS)
+    assert made["command"].startswith("python -m benchmarks.strength.practice_positions")
+    kinds = [each["kind"] for each in made["positions"]]
+    assert {kind: kinds.count(kind) for kind in KINDS} == dict.fromkeys(KINDS, 50)
+    assert len({each["position"] for each in made["positions"]}) == 200
+    analyst = Analyst(worlds=512, seed=7)
+    for each in made["positions"]:
+        view = parse_view(each["position"])
+        assert parse_action(each["best"]) in actions_of(view["legal"][0])
+    for each in made["positions"][::25]:
+        decision = analyst.decision(parse_view(each["position"]), parse_action(each["best"]))
+        assert decision.mark in ("", "unclear"), each
+
+
+def test_practice_at_the_terminal(talk, monkeypatch) -> None:
+    monkeypatch.setattr("agents.play.review.WORLDS", 16)
+    practice = Practice(talk.home, "Ann", lambda: pytest.fail())
+    practice.add_new()
+    exercise = practice.next("discard")
+    assert exercise is not None
+    best = next(each["best"] for each in read_json(POSITIONS)["positions"] if each["position"] == exercise.position)
+    shown = talk.say("practice discard", "frobnicate", "take", best, "q", "statistics")
+    assert "frobnicate" in shown and "you cannot take the upcard now" in shown
+    assert re.search(r"Right.* The expert: discard ", shown) and "It comes again in 10 minutes" in shown
+    assert "1 answer so far, 1 right" in shown
+    assert talk.say("practice gin").count("'gin'") == 1
+
+
+def test_practice_in_pages(guest, monkeypatch) -> None:
+    monkeypatch.setattr("agents.play.review.WORLDS", 16)
+    ann = guest()
+    shown = ann.get("/practice?kind=knock")
+    fields = dict(re.findall(r'name="(exercise|reviews|kind|whose)" value="([^"]*)"', shown))
+    moves = re.findall(r'name="move" value="([^"]+)"', shown)
+    assert "Knock, from the set" in shown and len(moves) > 2
+    assert "0 answers so far" in shown
+    after = ann.post("/practice", **fields, move=moves[-1])
+    assert "The expert:" in after and "It comes again in" in after and "1 answer so far" in after
+    # A second click, and what is no move.
+    assert "answered already" in ann.post("/practice", **fields, move=moves[0])
+    assert "frobnicate" in ann.post("/practice", **fields | {"reviews": "1"}, move="frobnicate")
+    following = ann.get("/practice?next=1&kind=knock")
+    assert dict(re.findall(r'name="(exercise)" value="(\d+)"', following))["exercise"] != fields["exercise"]
+    assert ann.client.get("/practice?next=1&kind=foo").status_code == 400
