@@ -27,6 +27,7 @@ from ginenv.hands.text import parse_view
 from ginenv.tables.players import make_player
 from tests.support.refusals import refuses
 
+pytestmark = pytest.mark.skipif(not POSITIONS.exists(), reason="the set of positions has not been made")
 NOON = datetime.datetime(2026, 11, 27, 12, tzinfo=datetime.UTC)
 LEAST = dict(THRESHOLDS)["doubtful"]
 

@@ -11,6 +11,7 @@ those taken have a card that may be laid off and should not be, or one that must
 
 from __future__ import annotations
 
+import multiprocessing
 import shlex
 import sys
 from collections import Counter
@@ -44,11 +45,13 @@ class Arguments:
     Attributes:
         each: number of positions of each kind.
         seed: seed of the first hand.
+        workers: number of processes; the positions are the same with any number.
         out: JSON file to write.
     """
 
     each: int = 50
     seed: int = 1_000_000
+    workers: int = 2
     out: Path = Path("agents/data/practice.json")
 
 
@@ -79,42 +82,73 @@ def tempting(kind: str, view: np.ndarray, bots: list[Any]) -> list[int]:
     return [int(bot.act(view)[0]) for bot in bots]
 
 
+class Finder:
+    """Plays hands and looks for positions; its processes share what it has loaded."""
+
+    def __init__(self) -> None:
+        self.first, self.second = Analyst(WORLDS), Analyst(TIMES * WORLDS, seed=1)
+        self.player, self.bots = make_network(temperature=1.0), [make_player("formula"), make_player("simple")]
+        # Loads what is compiled, before there are processes.
+        for kind in KINDS:
+            self.find(0, kind)
+
+    def find(self, seed: int, kind: str) -> dict[str, str] | None:
+        """The first position of a kind in the hand of a seed, if there is one."""
+        rules = RULES.get(kind, RULES["draw"])
+        hand = Hand.deal(rules[seed // len(KINDS) % len(rules)], seed=seed)
+        while not hand.is_over:
+            view = hand.view()
+            action, policy = (each[0] for each in self.player.act_with_policy(view))
+            if kind_of(view[0]) == kind:
+                others = tempting(kind, view, self.bots)
+                # Only what the network would hardly play is worth the time of judging it.
+                if others and policy[others].min() < IMPROBABLE:
+                    decision = self.first.decision(view)
+                    if is_clear(kind, decision, others):
+                        again = self.second.decision(view)
+                        if again.best == decision.best and is_clear(kind, again, others):
+                            return {"kind": kind, "position": format_view(view[0]), "best": again.best}
+            hand.push(int(action))
+        return None
+
+
+def _find(task: tuple[int, str]) -> dict[str, str] | None:
+    return FINDER[0].find(*task)
+
+
+# Hands between two looks at which kinds are missing, and what forked processes share.
+ROUND = 60
+FINDER: list[Finder] = []
+
+
 def main() -> None:
     """Plays, judges and writes the positions."""
     arguments, console = tyro.cli(Arguments, description=__doc__), Console(stderr=True)
-    first, second = Analyst(WORLDS), Analyst(TIMES * WORLDS, seed=1)
-    player, bots = make_network(temperature=1.0), [make_player("formula"), make_player("simple")]
-    luck, found, answers = np.random.default_rng(arguments.seed), [], Counter()
-    seed = arguments.seed
-    with progress_bar(console, arguments.each * len(KINDS), "positions") as done:
-        while len(found) < arguments.each * len(KINDS):
-            seed += 1
-            missing = [kind for kind in KINDS if sum(each["kind"] == kind for each in found) < arguments.each]
-            rules = RULES["lay-off"] if missing == ["lay-off"] or seed % 4 == 0 else RULES["draw"]
-            hand = Hand.deal(rules[seed % len(rules)], seed=seed)
-            while not hand.is_over:
-                view = hand.view()
-                kind = kind_of(view[0])
-                if kind in missing and (kind != "discard" or luck.random() < 0.5):
-                    others = tempting(kind, view, bots)
-                    # Only what the network would hardly play is worth the time of judging it.
-                    policy = player.act_with_policy(view)[1][0]
-                    decision = first.decision(view) if others and policy[others].min() < IMPROBABLE else None
-                    if decision and is_clear(kind, decision, others):
-                        again = second.decision(view)
-                        # Half of each answer: take or not, knock or not.
-                        best = parse_action(decision.best)
-                        answer = f"{kind} {decision.best if kind == 'draw' else best >= KNOCK}"
-                        full = kind in ("draw", "knock") and answers[answer] >= arguments.each // 2 + arguments.each % 2
-                        if again.best == decision.best and is_clear(kind, again, others) and not full:
-                            answers[answer] += 1
-                            found.append({"kind": kind, "position": format_view(view[0]), "best": again.best})
-                            done(len(found))
-                            break
-                hand.push(int(player.act(view)[0]))
+    FINDER.append(Finder())
+    found: list[dict[str, str]] = []
+    answers, counts = Counter(), Counter()
+    total = arguments.each * len(KINDS)
+    with (
+        multiprocessing.get_context("fork").Pool(arguments.workers) as pool,
+        progress_bar(console, total, "positions") as done,
+    ):
+        seed = arguments.seed
+        while missing := [kind for kind in KINDS if counts[kind] < arguments.each]:
+            tasks = [(seed + n, missing[n % len(missing)]) for n in range(ROUND)]
+            seed += ROUND
+            for each in filter(None, pool.imap(_find, tasks)):
+                # Half of each answer: take or not, knock or not.
+                kind, answer = each["kind"], f"{each['kind']} {each['best'].partition(' ')[0]}"
+                full = kind in ("draw", "knock") and answers[answer] >= (arguments.each + 1) // 2
+                if counts[kind] < arguments.each and not full:
+                    answers[answer] += 1
+                    counts[kind] += 1
+                    found.append(each)
+                    done(len(found))
     command = shlex.join(["python", "-m", "benchmarks.strength.practice_positions", *sys.argv[1:]])
     found.sort(key=lambda each: KINDS.index(each["kind"]))
-    write_json(arguments.out, {"format": 1, "command": command, "analyst": second.name, "positions": found})
+    name = FINDER[0].second.name
+    write_json(arguments.out, {"format": 1, "command": command, "analyst": name, "positions": found})
     console.print(dict(answers))
 
 
