@@ -12,6 +12,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult, TextContent
 from pydantic import Field, ValidationError
 
+from agents.play.hints import FORMULAS, hint
 from agents.play.moves import Turn
 from agents.programs.messages import sentence_of
 from agents.programs.words import entry_words, rules_words
@@ -173,11 +174,8 @@ def _hint(hand: _Hand) -> str:
     view = hand.table.match.hand.view(PERSON)[0]
     holding = my_holding(view)
     melds = ", ".join(format_cards(cards) for _, cards in holding.melds) or "none"
-    words = f"\nHint: your melds: {melds}; deadwood {holding.deadwood}."
-    try:
-        return f"{words} {Turn(view, hand.table.match.rules).hint()[1].capitalize()}"
-    except GinError:
-        return words
+    advice = hint(Turn(view, hand.table.match.rules), FORMULAS)[1]
+    return f"\nHint: your melds: {melds}; deadwood {holding.deadwood}. {advice[0].upper()}{advice[1:]}"
 
 
 def serve(sessions: Sessions) -> None:
