@@ -14,8 +14,7 @@
 #   make release-check  is the version ready to be tagged? (clean tree, changelog, tag, wheel; takes minutes)
 #   make bench    speed beside other engines, measured in one run (takes minutes)
 #   make network  the network that ships, from scratch (takes hours; the same command goes on where it was stopped)
-#   make levels   levels 1 to 3, from the network that ships (takes an hour and a quarter)
-#   make level-4  the strongest level, from the network that ships (takes an hour and three quarters)
+#   make levels   the four levels, from the network that ships (takes an hour)
 #   make results  the shipped network against everybody, the figures of docs/results.md (takes half an hour)
 #   make clean    remove caches and build products; distclean also removes .venv
 #
@@ -38,7 +37,7 @@ PEERS := $(VENV)/.peers-done
 
 RUN := runs/quick
 
-.PHONY: setup peers web train lint format test docs dist wheels check-dist test-lowest release-check bench network levels level-4 results clean distclean
+.PHONY: setup peers web train lint format test docs dist wheels check-dist test-lowest release-check bench network levels results clean distclean
 
 setup: $(SETUP)
 peers: $(PEERS)
@@ -132,24 +131,18 @@ network: $(SETUP)
 	cp runs/strong/curve.json runs/network/
 	$(BIN)/gin fit-hand-model runs/network
 
-# From the network that ships to levels 1 to 3: one network that learned within their bounds of memory and attention, and what each of them
-# does against opponents that it knows.
+# From the network that ships to the levels: for 1 to 3 one network that learned within their bounds of memory and attention, for 4 the one
+# that ships; and what each does against opponents that it knows.
 levels: $(SETUP)
 	$(BIN)/python train.py --config configs/levels.yaml --start agents/data/network --out runs/bounded
 	$(BIN)/gin levels build runs/bounded/last --out runs/level-1 --like level-1 --replace
 	$(BIN)/gin levels build runs/bounded/last --out runs/level-2 --like level-2 --replace
 	$(BIN)/gin levels build runs/bounded/last --out runs/level-3 --like level-3 --replace
+	$(BIN)/gin levels build network --out runs/level-4 --like level-4 --replace
 	$(BIN)/gin levels fit runs/level-1
 	$(BIN)/gin levels fit runs/level-2
 	$(BIN)/gin levels fit runs/level-3
-
-# From the network that ships to level 4: a network with its opponent's style as input; the mean of it and the network that it began from;
-# and what such a level expects of opponents that it knows. Run again, it repeats the last three steps, which takes minutes.
-level-4: $(SETUP)
-	$(BIN)/python train.py --config configs/teacher.yaml --start agents/data/network --out runs/teacher
-	$(BIN)/gin average agents/data/network runs/teacher/last --out runs/told
-	$(BIN)/gin levels build runs/told --out runs/level-4 --like level-4 --replace
-	$(BIN)/gin levels fit runs/level-4 --set rounds=2 rate=0.4 series=1024
+	$(BIN)/gin levels fit runs/level-4
 
 # The shipped network on held-out deals: the members of its training pool, then held-out styles,
 # and two networks that shipped before.

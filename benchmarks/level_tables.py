@@ -1,103 +1,79 @@
-"""The tables of ``docs/results.md`` about the levels: their strength, what each history gains them, and what could be gained."""
+"""Tables about the levels, for ``docs/results.md`` and the README: the ladder and how it holds, what learning gains, and variety."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from agents.arena.results import ratio
-from agents.levels.bench.rating import read_rating
-from agents.levels.level import load_level
 from benchmarks.markdown import interval, share, table
 
-RESULTS = Path(__file__).parent / "results"
-LEVEL_NAMES = ("level-1", "level-2", "level-3", "level-4")
+RESULTS = Path(__file__).parent / "results" / "levels.json"
 
 
-def _ladder(name: str, row: dict[str, Any]) -> list[str]:
-    _, one, other = name.split()
-    return [f"`{one}` against `{other}`", f"{row['games']:,}", share(row), interval(row["points"])]
+def _rows() -> dict[str, dict[str, Any]]:
+    return json.loads(RESULTS.read_text(encoding="utf-8"))
 
 
-def _opponent_name(name: str) -> str:
-    """The level of a row, and whether it chose by its search or by its network alone."""
-    level = name.split()[1]
-    return f"`{level}`" + (
-        " with its search" if name.endswith("search") else ", network alone" if level == "level-4" else ""
+def ladder_table() -> list[str]:
+    """Each level against the next one as installed: as installed itself, and after 500 and 5,000 hands with others."""
+    rows = [
+        [f"`{name}` against `{row['config']['above']}`", f"{row['config']['games']:,}"]
+        + [share(row["ladder"][stage]) for stage in ("as_installed", "after_500", "after_5000")]
+        + [interval(row["ladder"]["as_installed"]["points"])]
+        for name, row in _rows().items()
+    ]
+    return table(
+        [
+            "games won of the next level as installed",
+            "games",
+            "as installed",
+            "after 500 hands",
+            "after 5,000",
+            "points per hand as installed",
+        ],
+        rows,
     )
 
 
-def _windows(row: dict[str, Any]) -> list[str]:
-    """The windows of hands in an adaptation row, the earliest first."""
-    return sorted(row["specific_gain"], key=lambda window: int(window.split("_")[0]))
+def gains_table() -> list[str]:
+    """What each level gains by learning, in the last three fifths of each series."""
+    rows = []
+    for name, row in _rows().items():
+        config, last = row["config"], list(row["gains"]["total"])[-1]
+        gains, strangers = (
+            {gain: found[last] for gain, found in row[who].items() if gain != "by_opponent"}
+            for who in ("gains", "strangers")
+        )
+        rows.append(
+            [
+                f"`{name}`" + (", network alone" if row["settings"]["worlds"] else ""),
+                f"{config['styles']} × {config['series']}, hands {last.replace('_', ' to ')}",
+                interval(gains["total"]), interval(gains["experienced"]),
+                interval(gains["specific"]), interval(gains["specific"]["drawn_anew"]),
+                interval(strangers["specific"]), interval(strangers["total"]),
+            ]
+        )  # fmt: skip
+    return table(
+        [
+            "gain by learning, points per hand", "series", "in all: own less frozen", "after 5,000 hands", "specific: own less mixed",
+            "the same for opponents drawn anew", "specific, strangers of other kinds", "in all, strangers",
+        ],
+        rows,
+    )  # fmt: skip
 
 
-def _adaptation(name: str, row: dict[str, Any]) -> list[str]:
-    last = _windows(row)[-1]
-    specific = row["specific_gain"][last]
-    above = f"{specific['opponents_above_0']} of {len(row['opponents'])}"
-    found = [opponent["specific_gain"][last] for opponent in row["opponents"].values()]
-    below = str(sum(gain["high"] < 0 for gain in found))
-    # As if the opponents, too, were a sample.
-    at_large = ratio(np.array([gain["mean"] for gain in found]), np.ones(len(found))).to_dict()
-    gains = ("total_gain", "mixed_less_frozen", "wrong_less_frozen")
-    harm = interval(min(row["no_harm"].values(), key=lambda found: found["low"]))
-    rules = "" if row["rules"] == "eaai" else f", `{row['rules']}`"
-    series = f"{len(row['opponents'])} × {row['series']}, hands {last.replace('_', ' to ')}"
-    return [
-        _opponent_name(name) + rules,
-        series,
-        interval(specific),
-        interval(at_large),
-        above,
-        below,
-        *(interval(row[gain][last]) for gain in gains),
-        harm,
-    ]
-
-
-def _growth(name: str, row: dict[str, Any]) -> list[str]:
-    return [_opponent_name(name), str(row["histories"]), interval(row["mean"]), f"{row['lowest']:+.2f}"]
-
-
-def _variety(name: str, row: dict[str, Any]) -> list[str]:
-    commonest = f"{100 * row['commonest']:.1f} %"
-    return [
-        _opponent_name(name), str(row["deals"]), f"{row['different']:.0f}", commonest, f"{row['hands']:,}", interval(row["cost"]),
+def variety_table() -> list[str]:
+    """How differently each level plays the same deal, and what that costs."""
+    rows = [
+        [
+            f"`{name}`", str(found["deals"]), f"{found['different']:.0f}", f"{100 * found['commonest']:.1f} %", f"{found['hands']:,}",
+            interval(found["cost"]),
+        ]
+        for name, row in _rows().items()
+        if (found := row.get("variety"))
     ]  # fmt: skip
-
-
-LEVEL_TABLES: dict[str, tuple[list[str], Callable[[str, dict[str, Any]], list[str]]]] = {
-    "ladder": (["as installed, `eaai`", "games", "games won", "points per hand"], _ladder),
-    "adaptation": (
-        [
-            "gain by learning, points per hand",
-            "series",
-            "specific: own less the better of frozen and mixed",
-            "the same, over opponents",
-            "opponents above 0",
-            "below 0",
-            "total: own less frozen",
-            "mixed less frozen",
-            "a wrong one's less frozen",
-            "least against players that learning might do harm against",
-        ],
-        _adaptation,
-    ),
-    "growth": (
-        [
-            "after 5,000 hands, on 2,000 fresh ones",
-            "histories",
-            "points per hand over the installed level",
-            "lowest history",
-        ],
-        _growth,
-    ),
-    "variety": (
+    return table(
         [
             "the same deal 1,000 times against `formula`",
             "deals",
@@ -106,74 +82,28 @@ LEVEL_TABLES: dict[str, tuple[list[str], Callable[[str, dict[str, Any]], list[st
             "hands",
             "variety costs, points per hand",
         ],
-        _variety,
-    ),
-}
-
-
-def _rating(found: dict[str, float]) -> str:
-    return f"{found['rating']:+.0f} ({found['low']:+.0f} to {found['high']:+.0f})"
-
-
-def ratings_table() -> list[str]:
-    """The ratings of the levels' tournament, and how the levels played in it."""
-    rows, field = [], {}
-    for name in LEVEL_NAMES:
-        card = read_rating(load_level(name))
-        if card is None:
-            continue
-        style, field = card["style"], card["field"]
-        rows.append(
-            [
-                f"`{name}`", _rating(card["rating"]), f"{card['games']:,}",
-                f"{100 * style['gin_rate']:.0f} %", f"{100 * style['knock_rate']:.0f} %", f"{style['knock_deadwood']:.1f}",
-                f"{100 * style['upcards_taken']:.0f} %",
-            ]
-        )  # fmt: skip
-    # All are of one tournament.
-    rows += [[f"`{name}`", _rating(found)] + [""] * 5 for name, found in field.items() if name not in LEVEL_NAMES]
-    if not rows:
-        return ["The levels have changed since they were last rated.\n"]
-    return table(
-        ["player", "rating in `configs/levels_tournament.yaml`", "games", "gins", "knocks", "deadwood of knocks", "upcards taken"], rows
-    )  # fmt: skip
-
-
-def levels_table() -> list[str]:
-    """The four levels: ladder, learning, growth and variety."""
-    rows = json.loads((RESULTS / "levels.json").read_text(encoding="utf-8"))["rows"]
-    lines = []
-    for kind, (headings, cells) in LEVEL_TABLES.items():
-        of_kind = [cells(name, row) for name, row in rows.items() if name.startswith(kind)]
-        lines += table(headings, of_kind) if of_kind else []
-    return lines
-
-
-def histories_table() -> list[str]:
-    """What each level gains from its opponent's own history, from a mixture of the other opponents' histories, and from a wrong one's."""
-    measured = json.loads((RESULTS / "levels.json").read_text(encoding="utf-8"))["rows"]
-    rows = [row for name in LEVEL_NAMES if (row := measured.get(f"adaptation {name}")) is not None]
-    windows = _windows(rows[0])
-    gain_words = {
-        "specific_gain": "its opponent's own history less the better of none and a mixture",
-        "mixed_less_frozen": "a mixture of the other opponents' less none",
-        "wrong_less_mixed": "one wrong opponent's less a mixture",
-        "total_gain": "its opponent's own less none",
-    }
-    headings = [
-        f"points per hand, series against each of {len(rows[0]['opponents'])} opponents",
-        "",
-        *(f"hands {window.replace('_', ' to ')}" for window in windows),
-    ]
-    return table(
-        headings,
-        (
-            [
-                f"{_opponent_name('adaptation ' + row['level'])}, {row['series']}",
-                words,
-                *(interval(row[gain][window]) for window in windows),
-            ]
-            for row in rows
-            for gain, words in gain_words.items()
-        ),
+        rows,
     )
+
+
+def levels_summary() -> list[str]:
+    """The README's table: the ladder, and what each level gains in its first 500 hands against somebody."""
+    rows = []
+    for name, row in _rows().items():
+        games = [
+            f"{100 * row['ladder'][stage]['share']['mean']:.1f} %"
+            for stage in ("as_installed", "after_500", "after_5000")
+        ]
+        last = list(row["gains"]["total"])[-1]
+        gains = [interval(row["gains"][gain][last]) for gain in ("total", "specific")]
+        rows.append([f"`{name}`", f"`{row['config']['above']}`", *games, *gains])
+    headings = [
+        "level",
+        "against",
+        "games won as installed",
+        "after 500 hands",
+        "after 5,000",
+        "gain in points per hand",
+        "by knowing whom",
+    ]
+    return table(headings, rows)

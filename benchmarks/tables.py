@@ -18,7 +18,7 @@ from PIL import Image
 
 from agents.files import write_atomic, write_text
 from agents.search.config import SearchConfig
-from benchmarks.level_tables import histories_table, levels_table, ratings_table
+from benchmarks.level_tables import gains_table, ladder_table, levels_summary, variety_table
 from benchmarks.markdown import interval, percent, points, share, table
 from benchmarks.page_tables import TABLES
 from benchmarks.web_tables import sections as web_sections
@@ -308,12 +308,11 @@ A response (`gin exploit`) begins from the shipped network and is held close to 
 curve, by deals kept for choosing; the last column is what training added, on fresh deals."""
 
 
-HISTORIES = """The first row of each level is the specific gain: what it gains by knowing *whom* it plays. The second is what anybody's
-history brings, the third what the history of one wrong opponent costs. [Adaptation](adaptation.md) says what follows."""
-LEVELS = """Level 4 with its search wins points from `network`, but is not shown to win more than half of the games. The column "over
-opponents" treats the opponents as a sample too: there, the gains of levels 1 and 2 are not shown to be above zero. Levels 1 to 3 share
-one network, trained from `network` (`make levels`)."""
-RATINGS = "A difference of 400 points means odds of ten to one; 0 is the mean of the nine players of the tournament."
+LADDER = """Levels grow with the logarithm of the hands that they have seen, whoever played them. Levels 1 to 3 share one network, trained
+from `network` (`make levels`)."""
+GAINS = """`own` learns from its opponent's hands, `mixed` from as many of all the others; the difference is what a level gains by knowing
+*whom* it plays. Twelve styles were drawn for this alone; the strangers are two bots that reason in another way than any style, a network
+that shipped before, and the level itself. [Adaptation](adaptation.md) says what follows."""
 SPEED = """Hands are compared with an OpenSpiel loop that deals a new hand each time, under OpenSpiel's rules (the preset `openspiel`);
 from a cloned root OpenSpiel is faster, as the table says. Steps are a learner's, with observation and mask, compared with
 OpenSpiel's decisions."""
@@ -325,9 +324,9 @@ SECTIONS: tuple[tuple[str, str, Callable[[], list[str]]], ...] = (
     ("Luck subtracted", LUCK, luck_table),
     ("Search", "", search_table),
     ("What a search can add", HEADROOM, headroom_table),
-    ("What a level gains, by whose history it learned from", HISTORIES, histories_table),
-    ("The levels", LEVELS, levels_table),
-    ("Ratings of the levels", RATINGS, ratings_table),
+    ("The ladder of the levels", LADDER, ladder_table),
+    ("What the levels gain by learning", GAINS, gains_table),
+    ("Variety of the levels", "", variety_table),
     ("What the network believes", BELIEF, belief_table),
     ("Speed", SPEED, speed_table),
     ("Training", TRAINING, training_table),
@@ -382,7 +381,7 @@ def filled(path: Path, tables: dict[str, Callable[[], list[str]]]) -> str:
 def pages() -> dict[Path, str]:
     """Every page that holds tables, as it should be."""
     return {
-        README: filled(README, {"results": summary_table}),
+        README: filled(README, {"results": summary_table, "levels": levels_summary}),
         PAGE: results(),
         **{ROOT / "docs" / name: filled(ROOT / "docs" / name, tables) for name, tables in TABLES.items()},
     }

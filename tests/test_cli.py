@@ -230,8 +230,9 @@ def test_a_broken_pipe_that_is_not_the_output_is_no_quiet_end() -> None:
     [
         ("levels variety level-3 --deals 0", "deals 1 0"), ("levels variety level-3 --plays -3", "plays 1 -3"),
         ("levels show network", "level-1"), ("levels variety level-3 --hands 0", "hands 20 0"),
-        ("adaptation level-1 --strong campr", "'campr' 'camper'"),
-        ("adaptation level-1 --rules eai", "'eai' 'eaai'"), ("analyse --home nowhere", "nowhere"), ("analyse --kind draw", "--mistakes"),
+        ("levels measure level-1 --above campr --set games=2", "'campr' 'camper'"),
+        ("levels measure level-1 --set hand=3", "'hand' 'hands'"),
+        ("analyse --home nowhere", "nowhere"), ("analyse --kind draw", "--mistakes"),
         ("analyse --rules eaai", "--seed"), ("analyse --players simple easy", "--seed"), ("levels import level-9 here", "level-9 .zip"),
         ("levels build nowhere --out here", "nowhere"), ("evaluate simple easy --games 0", "games 1 0"),
         ("conform py:bot:Bot", "py:bot:Bot evaluate"), ("conform simple", "simple evaluate"),

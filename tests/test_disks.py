@@ -44,7 +44,7 @@ CURVE = [
 WRITERS = {
     "evaluate": "evaluate simple easy --games 2 --out OUT/x.json",
     "tournament": "tournament IN/tournament.yaml out=OUT/t",
-    "adaptation": "adaptation LEVEL --series 2 --hands 60 --out OUT/a",
+    "measured": "levels measure LEVEL --out OUT/a.json --set series=2 hands=20 styles=2",
     "train": "train --config IN/training.yaml --out OUT/run",
     "curves": "curves IN/run --out OUT/curves.svg",
     "games": "games play simple easy --games 2 --out OUT/games.parquet",

@@ -24,9 +24,7 @@ import agents.arena.executors as executors
 import agents.arena.matches as matches
 import agents.arena.tournament as tournament
 import agents.cli.evaluate as evaluate
-import agents.cli.measure as measure
 import agents.datasets.store as store
-import agents.levels.bench.adaptation as adaptation
 import agents.training.run as runs
 from agents import cli
 from agents.arena import play_match
@@ -223,31 +221,6 @@ def test_an_interrupted_tournament_shows_its_blocks_and_goes_on(
     assert output_of("tournament", tmp_path / "t.yaml", f"out={tmp_path / 'complete'}") == ""
     resumed, complete = (json.loads((tmp_path / name / "results.json").read_text()) for name in ("out", "complete"))
     assert resumed["blocks_missing"] == 0 and resumed["ratings"] == complete["ratings"]
-
-
-def test_an_interrupted_adaptation_goes_on_to_the_same_figures(
-    directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    sizes = ["--series", 2, "--hands", 60, "--harm-series", 2]
-    words = ["adaptation", directory, *sizes, "--out"]
-    stored = tmp_path / "out" / "parts"
-    assert output_of(*words, tmp_path / "whole") == ""
-    with monkeypatch.context() as patched:
-        patched.setattr(adaptation, "play_series", signalling(adaptation.play_series, at=2))
-        assert output_of(*words, tmp_path / "out") == INTERRUPTED
-        assert str(stored) in capsys.readouterr().err
-    assert [path.name.partition("-")[2] for path in stored.iterdir()] == ["frozen.npz"]
-    # Whatever is damaged is played again.
-    next(stored.iterdir()).write_bytes(b"half")
-    with monkeypatch.context() as patched:
-        patched.setattr(measure, "write_json", signalling(measure.write_json))
-        assert output_of(*words, tmp_path / "out") == ""
-    assert not stored.exists()
-    documents = []
-    for name in ("out", "whole"):
-        document = json.loads((tmp_path / name / "results.json").read_text())
-        documents.append({key: value for key, value in document.items() if key not in ("seconds", "command")})
-    assert documents[0] == documents[1]
 
 
 def test_all_workers_are_started_before_any_job() -> None:

@@ -14,11 +14,11 @@ import pytest
 from agents.arena.configs import TournamentConfig, read_rules_argument
 from agents.arena.tournament import Tournament
 from agents.files import MAX_DEPTH, JsonError, parse_json, read_json
-from agents.levels.bench.rating import RATING, rate_levels, read_rating
 from agents.levels.level import LEVEL, Level, LevelError, load_level
 from agents.levels.package import build_level
 from agents.levels.player import LevelPlayer
 from agents.levels.profile import Profile, profile_path, read_learned
+from agents.levels.responses import RESPONSES, read_responses
 from agents.network.checkpoint import METADATA, load_checkpoint, load_critic
 from agents.opponent_model.features import NUM_WEIGHTS
 from agents.opponent_model.habits import NUM_HABITS
@@ -60,8 +60,7 @@ READERS: dict[str, Reader] = {
     "checkpoint": lambda directory, content: load_checkpoint(written(directory / METADATA, content).parent),
     "critic": lambda directory, content: load_critic(written(directory / METADATA, content).parent),
     "hand model": lambda directory, content: load_hand_model(written(directory / HAND_MODEL, content).parent),
-    "rating": lambda directory, content: read_rating(load_level(str(written(directory / RATING, content).parent))),
-    "results": lambda directory, content: rate_levels(written(directory / "results.json", content)),
+    "responses": lambda directory, content: read_responses(written(directory / RESPONSES, content), "a level"),
     "profile": lambda directory, content: read_learned(
         written(profile_path(directory, load_level(str(directory))), content).parents[1], load_level(str(directory))
     ),

@@ -22,7 +22,8 @@ from agents.levels.describe import describe_learning, findings
 from agents.levels.level import Level, LevelError, load_level
 from agents.levels.player import LevelPlayer
 from agents.levels.profile import Profile, profile_path, read_learned, reset_level
-from agents.levels.responses import RESPONSES, Responses
+from agents.levels.responses import RESPONSES
+from agents.opponent_model.features import NUM_WEIGHTS
 from agents.play.store import Home
 from ginenv.bots.heuristics import StylePlayer, make_formula, make_simple, make_style, style
 from ginenv.errors import GinError, UnknownNameError
@@ -57,19 +58,20 @@ def test_learning_is_reloaded_described_and_reset(level: Level, tmp_path: Path) 
     assert "ben: no hand shown yet" in describe_learning(tmp_path / "a", level, "ben")
     # Where nothing depends on whom, the words say so.
     assert level.responses is not None and found["depends_on_opponent"] and "plays everybody" not in description
-    alike = np.vstack([level.responses.matrix[:1], np.zeros_like(level.responses.matrix[1:])])
-    same = replace(level, responses=Responses(alike, {}))
+    same = replace(level, responses=replace(level.responses, specific=np.zeros((NUM_WEIGHTS, NUM_WEIGHTS))))
     assert not findings(tmp_path / "a", same, "anna")[0]["depends_on_opponent"]
     assert "It plays everybody alike: " in describe_learning(tmp_path / "a", same)
     # Somebody new is played by what holds against anybody, learned from the others' hands.
-    assert f"After {found['hands_shown']} hands of everybody it plays 100 %" in description
+    gained = level.gained(found["hands_shown"])
+    assert f"After {found['hands_shown']} hands of everybody it plays about {gained:.1f} points" in description
+    assert found["gained"] == round(gained, 2) > 0
     (ben,) = findings(tmp_path / "a", level, "ben")
     assert (ben["hands_shown"], ben["hands_of_all"]) == (0, found["hands_shown"])
     now, stranger = ([play[when] for play in found["plays"].values()] for when in ("now", "stranger"))
     assert [play["now"] for play in ben["plays"].values()] == stranger != now
     stranger = LevelPlayer(level, 1, profile=Profile(tmp_path / "a", level, "ben")).logit_bias(None, 1)
     assert stranger is not None
-    np.testing.assert_allclose(stranger[0], level.responses.matrix[0])
+    np.testing.assert_allclose(stranger[0], np.interp(gained, *level.responses.gains.T[::-1]) * level.responses.general)
     sentence = reset_level(tmp_path / "a", level)
     assert level.digest in sentence and load_level(str(level.directory)).digest == level.digest
     assert "nothing yet" in describe_learning(tmp_path / "a", level)
@@ -77,26 +79,21 @@ def test_learning_is_reloaded_described_and_reset(level: Level, tmp_path: Path) 
     assert "nothing" in reset_level(tmp_path / "b", level)
 
 
-def test_hands_of_all_opponents_count_once_each_for_what_holds_against_anybody(level: Level, tmp_path: Path) -> None:
-    paced = level.with_settings(half_life_hands=45.0)
+def test_hands_of_all_opponents_count_once_each_for_growth(level: Level, tmp_path: Path) -> None:
     sessions = {}
     for name, hands in (("anna", 25), ("ben", 12), ("cy", 6)):
-        play_with_profile(paced, tmp_path, hands, name)
-    shown = {name: int(memory.records["hands"][0]) for name, memory in read_learned(tmp_path, paced).items()}
+        play_with_profile(level, tmp_path, hands, name)
+    shown = {name: int(memory.records["hands"][0]) for name, memory in read_learned(tmp_path, level).items()}
     assert list(shown) == ["anna", "ben", "cy"] and len({*shown.values()}) == 3
     for name in (*shown, "somebody new"):
-        player = sessions[name] = LevelPlayer(paced, 1, profile=Profile(tmp_path, paced, name))
-        own, general = player.hands_shown(None, 1)
-        assert (own.tolist(), general.tolist()) == ([shown.get(name, 0)], [sum(shown.values())])
-    logit_bias = sessions["somebody new"].logit_bias(None, 1)
-    assert level.responses is not None and logit_bias is not None
-    np.testing.assert_allclose(logit_bias[0], level.responses.matrix[0] * general[0] / (general[0] + 45))
+        player = sessions[name] = LevelPlayer(level, 1, profile=Profile(tmp_path, level, name))
+        assert player.hands_learned(None, 1).tolist() == [sum(shown.values())]
     # What others teach the level meanwhile is seen with the next hand of one's own.
     play_series(sessions["ben"], make_simple(2), series=1, hands=8, seed=7)
     play_series(sessions["anna"], make_simple(2), series=1, hands=8, seed=7)
-    now = {name: int(memory.records["hands"][0]) for name, memory in read_learned(tmp_path, paced).items()}
+    now = {name: int(memory.records["hands"][0]) for name, memory in read_learned(tmp_path, level).items()}
     assert now["anna"] > shown["anna"] and now["ben"] > shown["ben"]
-    assert [int(part[0]) for part in sessions["anna"].hands_shown(None, 1)] == [now["anna"], sum(now.values())]
+    assert sessions["anna"].hands_learned(None, 1).tolist() == [sum(now.values())]
 
 
 def test_an_opponent_and_a_home_that_are_not_there_are_errors(level, tmp_path, capsys):
@@ -124,7 +121,7 @@ def test_the_case_of_letters_tells_nobody_apart(level, tmp_path, capsys):
     assert list(read_learned(tmp_path, level)) == ["Anna"] and learned_hands(tmp_path, level, "ANNA") == 5
     shown = int(read_learned(tmp_path, level, "Anna")["Anna"].records["hands"][0])
     player: Any = make_player(f"{level.directory}:profile={tmp_path},opponent=aNNA")
-    assert player.hands_shown(None, 1)[0][0] == shown
+    assert player.opponents.records["hands"][0] == shown
     levels(["learned", str(level.directory), "--home", str(tmp_path), "--opponent", "anna"])
     assert f"Anna: {shown} hand" in capsys.readouterr().out
     # Nor do blanks around a name.

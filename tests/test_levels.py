@@ -19,13 +19,15 @@ from agents.levels.opponent_memory import OpponentMemory
 from agents.levels.package import check_plays
 from agents.levels.player import LevelPlayer
 from agents.network.bounds import EVERYTHING, NOTHING, blank
+from agents.opponent_model.posterior import CONTEXT_WIDTH
 from ginenv.bots.heuristics import StylePlayer, make_formula, make_simple, style
 from ginenv.engine.actions import KNOCK, PHASE_DISCARD
 from ginenv.engine.melds import deadwood
+from ginenv.errors import GinError
 from ginenv.tables.players import make_player
 from ginenv.view.encoding import encode_views
 from ginenv.view.view import VIEW
-from tests.support.level_scenes import hands_of
+from tests.support.refusals import refuses
 
 # --- bounds and choices ---------------------------------------------------------------------------------------------------------
 
@@ -130,35 +132,41 @@ def test_a_level_without_responses_learns_nothing(level: Level) -> None:
     assert not player.opponents.records["hands"].any()
 
 
-def test_half_life_hands_sets_how_fast_responses_grow(level: Level) -> None:
-    slow = LevelPlayer(level.with_settings(half_life_hands=30.0), 1)
-    fast = LevelPlayer(level, 1)
-    views = np.array(hands_of(make_formula(1), StylePlayer(style("takes-all", pairs=6.0)), 60), VIEW)
-    slots = np.zeros(1, np.int64)
-    for k in range(len(views)):
-        for player in (slow, fast):
-            player.observe_hands(views[k : k + 1], slots)
-        shown = int(fast.hands_shown(slots, 1)[0][0])
-        logit_bias = [player.logit_bias(slots, 1) for player in (slow, fast)]
-        assert logit_bias[0] is not None and logit_bias[1] is not None
-        np.testing.assert_allclose(logit_bias[0], logit_bias[1] * shown / (shown + 30))
-    assert shown > 30 and logit_bias[1].any()
+def test_a_level_grows_by_the_logarithm_of_the_hands_that_it_has_seen(level: Level) -> None:
+    responses = level.responses
+    assert responses is not None
+    paced = level.with_settings(growth=1.2)
+    assert paced.gained(500) == pytest.approx(1.2) and paced.gained(0) == 0
+    assert 1.6 * 1.2 < paced.gained(5000) < 1.8 * 1.2
+    # Ten times as many hands always bring as much again, up to all there is.
+    assert paced.gained(500_000) - paced.gained(50_000) == pytest.approx(
+        paced.gained(50_000) - paced.gained(5_000), rel=0.02
+    )
+    assert level.with_settings(growth=9.0).gained(10**9) == responses.gains[-1, 1]
+    assert level.with_settings(growth=0.0).gained(10**9) == 0
+    # Experience counts for a level that does not learn, too.
+    players = [LevelPlayer(paced, 1, learn=False, experience=hands) for hands in (500, 5000)]
+    bias = [player.logit_bias(np.zeros(1, np.int64), 1) for player in players]
+    for found, hands in zip(bias, (500, 5000), strict=True):
+        assert found is not None
+        np.testing.assert_allclose(
+            found[0], responses.logit_bias(np.zeros((1, CONTEXT_WIDTH)), np.array([paced.gained(hands)]))[0]
+        )
+    assert LevelPlayer(paced, 1, learn=False).logit_bias(None, 1) is None
+    with refuses(GinError, "experience", -1):
+        make_player(f"{level.directory}:experience=-1")
 
 
-def test_what_holds_against_anybody_is_learned_from_everybody(level: Level) -> None:
+def test_a_level_grows_by_everybodys_hands(level: Level) -> None:
     memory = OpponentMemory(pools_hands=True)
     memory.widen(3)
     memory.records["hands"] = [0, 30, 10]
     memory.other_hands = 5
     rows = np.array([0, 2])
-    assert memory.general_hands(rows).tolist() == [45, 45]
-    paced, own = level.with_settings(half_life_hands=45.0), memory.records["hands"][:1]
-    logit_bias = paced.logit_bias(memory.contexts[:1], own, memory.general_hands(rows[:1]))
-    assert level.responses is not None and logit_bias is not None
-    np.testing.assert_allclose(logit_bias[0], level.responses.matrix[0] / 2)
+    assert memory.hands_learned(rows).tolist() == [45, 45]
     # Opponents in an environment or a match say nothing of each other.
     memory.pools_hands = False
-    assert memory.general_hands(rows).tolist() == [0, 10]
+    assert memory.hands_learned(rows).tolist() == [0, 10]
 
 
 def test_what_is_forgotten_is_as_installed_bit_for_bit(level: Level) -> None:

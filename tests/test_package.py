@@ -60,7 +60,7 @@ def test_a_configuration_that_ships_is_found_where_there_is_none(tmp_path: Path,
     with refuses(ConfigError, "configs/nowhere.yaml", "configs/smoke.yaml") as refused:
         load_config("configs/nowhere.yaml")
     assert "tournament" not in str(refused.value)
-    with refuses(ConfigError, "configs/levels_tournament.yaml", "configs/tournament.yaml"):
+    with refuses(ConfigError, "configs/tournament.yaml"):
         load_config("configs/nowhere.yaml", model=TournamentConfig)
     # One's own of that name comes first.
     (tmp_path / "configs").mkdir()

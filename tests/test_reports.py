@@ -10,15 +10,11 @@ import pytest
 from rich.console import Console
 
 from agents.arena import play_match
-from agents.arena.series import counting_hands, play_series
 from agents.cli.train import curves
-from agents.levels.bench.adaptation import AdaptationConfig, hands_to_play
-from agents.levels.bench.adaptation import run as adaptation
 from agents.reports import terminal
 from agents.reports.curves import curves_figure, read_curve
 from agents.reports.pictures import belief_picture, calibration_picture, knock_picture
 from ginenv.errors import GinError
-from ginenv.tables.players import make_player
 from tests.support.refusals import refuses
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -122,14 +118,3 @@ def test_a_name_with_brackets_is_printed_as_it_is() -> None:
     for table in (*terminal.match_tables(result), *terminal.opponents_tables([result])):
         console.print(table)
     assert out.getvalue().count(name) >= 3
-
-
-@pytest.mark.slow
-def test_adaptation_reports_progress_up_to_its_total() -> None:
-    config = AdaptationConfig(level="level-1", series=2, hands=60, harm_series=3)
-    counts: list[int] = []
-    with counting_hands(counts.append):
-        adaptation(config)
-    assert counts == sorted(counts) and counts[-1] == hands_to_play(config)
-    play_series(make_player("random"), make_player("random"), series=1, hands=1, seed=0)
-    assert counts[-1] == hands_to_play(config), "nothing is counted after the end"

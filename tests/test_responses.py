@@ -2,17 +2,18 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from agents.arena.series import counting_hands, play_series
 from agents.cli import levels as levels_module
-from agents.config import ConfigError
+from agents.config import ConfigError, parse_config
 from agents.levels import fit_responses as fit_module
 from agents.levels.fit_responses import FitConfig, fit_responses, hands_to_play
 from agents.levels.level import Level, LevelSettings, load_level
-from agents.levels.responses import INPUTS, RESPONSES, SPACE, Responses, add_logit_bias, features_of, read_responses
+from agents.levels.responses import RESPONSES, SPACE, Responses, add_logit_bias, features_of, read_responses
 from agents.network.bounds import EVERYTHING
 from agents.opponent_model.features import FEATURES, FIRST_KNOCK, NUM_WEIGHTS
 from agents.opponent_model.posterior import CONTEXT_WIDTH
@@ -98,29 +99,32 @@ def test_features_of_discards_are_of_the_card_that_goes() -> None:
         assert np.isnan(features[UPCARD]).all()
 
 
-def test_responses_are_linear_with_a_general_part(level: Level) -> None:
+def test_responses_are_linear_within_bounds_and_have_a_general_part(level: Level) -> None:
     responses = level.responses
     assert responses is not None
-    contexts = np.random.default_rng(1).normal(size=(5, CONTEXT_WIDTH)).astype(np.float32)
-    contexts[0] = 0
-    none, all_of_it = np.zeros(5), np.ones(5)
-    found = responses.logit_bias(contexts, none, all_of_it)
+    contexts = np.random.default_rng(1).normal(size=(5, CONTEXT_WIDTH)).astype(np.float32) / 4
+    contexts[0], nothing = 0, np.zeros(5)
+    found = responses.logit_bias(contexts, nothing)
     assert found.shape == (5, NUM_WEIGHTS) and not found[0].any() and found[1:].any()
-    np.testing.assert_allclose(responses.logit_bias(2 * contexts, none, all_of_it), 2 * found)
-    np.testing.assert_allclose(responses.logit_bias(contexts, none, all_of_it / 2), found / 2)
+    np.testing.assert_allclose(responses.logit_bias(contexts / 2, nothing), found / 2, rtol=1e-6)
+    # Who is unlike anybody is answered like the most unlike that the fit may meet.
+    np.testing.assert_array_equal(
+        responses.logit_bias(1000 * contexts, nothing), responses.logit_bias(9000 * contexts, nothing)
+    )
     # Certainties are not read: what is uncertain is near other people's already.
-    contexts[:, len(INPUTS) :] = 1
-    np.testing.assert_array_equal(responses.logit_bias(contexts, none, all_of_it), found)
-    general = responses.logit_bias(contexts, all_of_it / 2, none)
-    np.testing.assert_allclose(general, np.repeat(responses.matrix[:1] / 2, 5, 0))
-    np.testing.assert_allclose(responses.logit_bias(contexts, all_of_it / 2, all_of_it), general + found)
+    contexts[:, 1 + NUM_WEIGHTS :] = 1
+    np.testing.assert_array_equal(responses.logit_bias(contexts, nothing), found)
+    # 2 points are a quarter of the general part, 3.5 are halfway to all of it, which is the most there is.
+    for points, share in ((1.0, 0.125), (2.0, 0.25), (3.5, 0.625), (5.0, 1.0), (99.0, 1.0)):
+        general = responses.logit_bias(contexts, np.full(5, points)) - found
+        np.testing.assert_allclose(general, np.repeat(share * responses.general[None], 5, 0))
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"columns": ["something else"]}, "features"), ({"matrix": [[0.0]]}, "features"),
-        ({"format": 9}, 9), ({"matrix": [["x"]]}, "matrix.0.0"),
+        ({"features": ["something else"]}, "features"), ({"specific": [[0.0]]}, "features"), ({"general": [0.0]}, "features"),
+        ({"format": 9}, 9), ({"specific": [["x"]]}, "specific.0.0"), ({"gains": [[0, 0], [1, 0]]}, "gains"), ({"gains": []}, "gains"),
     ],
 )  # fmt: skip
 def test_responses_of_wrong_shape_are_refused(level: Level, tmp_path: Path, change: dict, words: str) -> None:
@@ -188,85 +192,62 @@ def test_max_logit_gap_is_halved_where_choices_are_uniform(level: Level) -> None
     assert (tried(20.0) == tried(2.0)).all() and (tried(20.0) != tried(1.0)).any()
 
 
-@pytest.mark.parametrize("likes", [1.0, 0.5, 0.25, 0.0])
-def test_fitting_keeps_what_wins_points_of_whom(level: Level, monkeypatch: pytest.MonkeyPatch, likes: float) -> None:
-    """Points are replaced: who takes many upcards is to be answered by taking many, who takes few by taking none.
+@pytest.mark.parametrize("growth", [0.0, 1.0])
+def test_fitting_finds_what_wins_points_of_whom(level: Level, monkeypatch: pytest.MonkeyPatch, growth: float) -> None:
+    """Points are replaced: who takes many upcards is to be answered by taking many, who takes few by taking none."""
+    column = FEATURES.index("any upcard")
 
-    The validation favours all of that, half of it, a quarter of it, or only what is the same against everybody.
-    """
-    column, read = FEATURES.index("any upcard"), INPUTS.index("any upcard")
-    inputs: list[np.ndarray] = []
+    def rewarded(fit: Any, bias: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        _, gradients = play(fit, bias, seed)
+        return 10 * sides(fit)[:, None] * gradients[..., column], gradients
 
-    def rewarded(one: Level, opponents: object, moves: np.ndarray, contexts: None, *rest: int) -> object:
-        points, gradients = play(one, opponents, moves, contexts, *rest)  # type: ignore[arg-type]
-        return 10 * sides()[np.arange(len(points)) % config.opponents, None] * gradients[..., column], gradients
-
-    def inputs_after_hands(*args: object) -> np.ndarray:
-        inputs.append(posteriors_of(*args))  # type: ignore[arg-type]
-        return inputs[0]
-
-    def sides() -> np.ndarray:
+    def sides(fit: Any) -> np.ndarray:
         """1 for who takes more upcards than most, -1 for the others."""
-        found = inputs[0][-1, :, read]
-        return np.where(found > np.median(found), 1.0, -1.0)
+        fits.append(fit)
+        return np.where(fit.known[:, column] > np.median(fit.known[:, column]), 1.0, -1.0)
 
-    def validated(one: Level, opponents: object, moves: np.ndarray, contexts: None, config: FitConfig) -> np.ndarray:
-        seeds.append(config.seed)
-        by_opponent = np.stack([moves[k :: config.opponents, column].mean() for k in range(config.opponents)])
-        if not likes:
-            return abs(by_opponent.mean()) - 10 * np.abs(by_opponent - by_opponent.mean())
-        differ = float(((by_opponent - by_opponent.mean()) * sides()).mean())
-        complete.append(differ)
-        if differ < 1e-9:
-            # Far worse than any difference, so that nothing is kept of the part that is the same against everybody.
-            return np.full(config.opponents, -100.0)
-        # All of the difference is validated first, so that is the largest.
-        return np.full(config.opponents, -abs(differ - likes * max(complete)))
-
-    play, posteriors_of = fit_module._play, fit_module._inputs_after_hands
-    monkeypatch.setattr(fit_module, "_play", rewarded)
-    monkeypatch.setattr(fit_module, "_points", validated)
-    monkeypatch.setattr(fit_module, "_inputs_after_hands", inputs_after_hands)
+    play, fits = fit_module._Fit._play, []
+    monkeypatch.setattr(fit_module._Fit, "_play", rewarded)
     monkeypatch.setattr(fit_module, "HISTORIES", (20, 40))
-    config = FitConfig(styles=24, strong=0.25, rounds=2, series=240, hands=4, rate=0.4, seed=3)  # type: ignore[call-arg]
-    message: list[str] = []
-    seeds: list[int] = []
-    complete: list[float] = []
-    responses = fit_responses(level, config, message.append)
-    logit_bias = (inputs[0][-1] @ responses.matrix)[:, column]
-    differ = logit_bias[sides() > 0].mean() - logit_bias[sides() < 0].mean()
-    if likes:
-        fitted_bias = (inputs[0].mean(0) @ responses.matrix)[:, column]
-        remaining = ((fitted_bias - fitted_bias.mean()) * sides()).mean()
-        assert differ > 0.1 and remaining == pytest.approx(likes * max(complete))
-    else:
-        assert (responses.matrix[1:] == 0).all() and responses.matrix[0, column] != 0
-    validation = responses.about["validated"]["what depends on the opponent"]
-    assert validation["accepted"] == (likes > 0) and validation["share"] == likes and config.seed not in seeds
-    assert message[-1].endswith("accepted" if likes else "left out") and len(message) == 4
-    assert hands_to_play(level, config) == 2 * 30 * 40 + (2 * 2 + 5 * 4) * 240 * 4
-    assert responses.about["points_per_hand"] and responses.about["config"]["rounds"] == 2
+    values = {
+        "styles": 24,
+        "strong": 0.25,
+        "rounds": 1,
+        "specific_rounds": 2,
+        "series": 240,
+        "hands": 4,
+        "rate": 0.4,
+        "seed": 3,
+    }
+    found, level = [], level.with_settings(growth=growth)
+    for caution in (1.0, 0.5):
+        config = parse_config(values | {"caution": caution}, FitConfig)
+        done: list[int] = []
+        with counting_hands(done.append):
+            found.append(fit_responses(level, config))
+        assert done[-1] == hands_to_play(level, config)
+    logit_bias = (fits[0].known @ found[0].specific)[:, column]
+    side = sides(fits[0])
+    assert logit_bias[side > 0].mean() - logit_bias[side < 0].mean() > 0.1
+    np.testing.assert_allclose(found[1].specific, found[0].specific / 2)
+    # A level that does not grow has no general part; the curve of another begins at nothing and rises.
+    assert bool(found[0].general.any()) == bool(growth)
+    gains = found[0].gains
+    assert gains[0].tolist() == [0, 0] and (np.diff(gains, axis=0) > 0).all() and (growth or len(gains) == 1)
+    assert found[0].about["config"]["rounds"] == 1
 
 
-def test_without_findings_nothing_is_validated(level: Level, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Points that depend on no choice say nothing of any; the hands of the validation count as played."""
-
-    def alike(*args: object) -> object:
-        points, gradients = play(*args)  # type: ignore[arg-type]
+def test_points_that_depend_on_no_choice_say_nothing_of_any(level: Level, monkeypatch: pytest.MonkeyPatch) -> None:
+    def alike(fit: Any, bias: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        points, gradients = play(fit, bias, seed)
         return np.ones_like(points), gradients
 
-    play = fit_module._play
-    monkeypatch.setattr(fit_module, "_play", alike)
+    play = fit_module._Fit._play
+    monkeypatch.setattr(fit_module._Fit, "_play", alike)
     monkeypatch.setattr(fit_module, "HISTORIES", (2, 4))
-    config = FitConfig(styles=8, strong=0.5, rounds=2, series=36, hands=2, seed=3)  # type: ignore[call-arg]
-    message: list[str] = []
-    done: list[int] = []
-    with counting_hands(done.append):
-        responses = fit_responses(level, config, message.append)
-    assert not responses.matrix.any() and not responses.depends_on_opponent
-    assert all(line.endswith("nothing was found, so there is nothing to validate") for line in message[-2:])
-    assert [won["accepted"] for won in responses.about["validated"].values()] == [False, False]
-    assert done[-1] == hands_to_play(level, config)
+    config = FitConfig(styles=8, strong=0.5, rounds=1, specific_rounds=1, series=36, hands=2, seed=3)  # type: ignore[call-arg]
+    responses = fit_responses(level, config)
+    assert not responses.general.any() and not responses.depends_on_opponent
 
 
 @pytest.mark.parametrize(
@@ -274,24 +255,14 @@ def test_without_findings_nothing_is_validated(level: Level, monkeypatch: pytest
 )
 def test_the_command_says_whether_what_was_found_depends_on_whom(tmp_path, capsys, monkeypatch, specific, words):
     write_small_level(tmp_path / "mine")
-    matrix = np.zeros((len(INPUTS), NUM_WEIGHTS))
-    matrix[:2, 0] = 1.0, specific
-    monkeypatch.setattr(levels_module, "fit_responses", lambda *_: Responses(matrix, {"command": "a test"}))
+    found = Responses(
+        np.ones(NUM_WEIGHTS), np.zeros((1, 2)), np.full((NUM_WEIGHTS, NUM_WEIGHTS), specific), {"command": "a test"}
+    )
+    monkeypatch.setattr(levels_module, "fit_responses", lambda *_: found)
     for earlier in (True, False):
         levels_module.levels(["fit", str(tmp_path / "mine")])
         assert words in (message := capsys.readouterr().out) and ("are gone" in message) == earlier
         (tmp_path / "mine" / RESPONSES).unlink()
-
-
-def test_validation_plays_with_the_biases_of_its_series(level: Level) -> None:
-    """Where nobody is knocked against but the third opponent, nothing changes for the others."""
-    config = FitConfig(styles=8, strong=0.25, rounds=2, series=30, hands=2, seed=3)  # type: ignore[call-arg]
-    opponents = fit_module._Opponents(level, config)
-    moves = np.zeros((config.series, NUM_WEIGHTS))
-    before = fit_module._points(level, opponents, moves, None, config)
-    moves[2 :: config.opponents, FEATURES.index("any knock")] = -50
-    changed = fit_module._points(level, opponents, moves, None, config) != before
-    assert before.shape == (10,) and changed.tolist() == [k == 2 for k in range(10)]
 
 
 def test_a_fit_that_would_not_meet_everybody_is_refused() -> None:

@@ -68,9 +68,8 @@ COMMANDS = {
     "bot": Command("agents.cli.bot:bot", "PLAYER: our player as a program of that protocol", extra="match"),
     "stress": Command("agents.cli.programs:stress", "matches against many bad programs", extra="match"),
     "levels": Command(
-        "agents.cli.levels:levels", "show, build, fit, export, import, rate or reset levels", reads_arguments=True
+        "agents.cli.levels:levels", "show, build, fit, measure, export, import or reset levels", reads_arguments=True
     ),
-    "adaptation": Command("agents.cli.measure:adaptation", "LEVEL: what a level gains by learning"),
     "warm": Command("agents.cli.warm:warm", "compiles everything now, so that nobody waits later", extra="match"),
     "games": Command("agents.cli.games:games", "games as Parquet tables of every decision", reads_arguments=True),
 }
@@ -90,7 +89,7 @@ INTERRUPTED = 130
 _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.EFBIG)
 
 # Words that ``evaluate.py`` takes as commands and not as players' names.
-BESIDE_MATCHES = ("tournament", "conform", "stress", "exploit", "adaptation")
+BESIDE_MATCHES = ("tournament", "conform", "stress", "exploit")
 
 
 def run(program: str, command: str, arguments: Sequence[str]) -> None:

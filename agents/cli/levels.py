@@ -1,4 +1,4 @@
-"""``gin levels``: shows, resets, exports, imports, rates and builds levels."""
+"""``gin levels``: shows, resets, exports, imports, builds, fits and measures levels."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from tyro.extras import SubcommandApp
 
 from agents.arena.series import counting_hands
 from agents.config import override, parse_config
-from agents.files import check_directory, check_writable
-from agents.levels.bench.rating import rate_levels, read_rating
+from agents.files import check_directory, check_writable, write_json, writing
+from agents.levels.bench.measure import MeasureConfig, summary
+from agents.levels.bench.measure import hands_to_play as hands_to_measure
+from agents.levels.bench.measure import measure as measure_level
 from agents.levels.bench.variety import measure_variety
 from agents.levels.describe import describe_learning, findings
 from agents.levels.fit_responses import FitConfig, fit_responses, hands_to_play
@@ -51,8 +53,7 @@ def show(level: Annotated[str | None, Positional, arg(metavar="[LEVEL]")] = None
     if as_json:
         return "\n".join(
             json.dumps(
-                {"name": one.name, "sha256": one.digest, "settings": one.settings.model_dump()}
-                | {"about": one.about, "measured": read_rating(one)},
+                {"name": one.name, "sha256": one.digest, "settings": one.settings.model_dump()} | {"about": one.about},
                 indent=2,
             )
             for one in found
@@ -64,9 +65,6 @@ def show(level: Annotated[str | None, Positional, arg(metavar="[LEVEL]")] = None
     decisions = [one.about.get("decisions") for one in found]
     table.add_row("decisions trained", *("–" if count is None else f"{count:,}" for count in decisions))
     table.add_row("learns", *("yes" if one.learns else "no" for one in found))
-    ratings = [(read_rating(one) or {}).get("rating") for one in found]
-    table.add_row("rating", *(f"{one['rating']:+.0f}" if one else "–" for one in ratings))
-    table.add_row("interval of 95 %", *(f"{one['low']:+.0f} to {one['high']:+.0f}" if one else "–" for one in ratings))
     table.add_row("sha256", *(one.digest[:12] for one in found))
     console = plain_console()
     with console.capture() as shown:
@@ -176,13 +174,25 @@ def variety(level: LevelName, deals: int = 100, plays: int = 1000, hands: int = 
 
 
 @app.command
-def rate(results: Annotated[Path, Positional, arg(metavar="RESULTS")]) -> str:
-    """Writes, beside the installed levels, the ratings that a tournament gave them.
+def measure(level: LevelName, above: str = "", out: Path | None = None, set: tuple[str, ...] = ()) -> str:
+    """What a level gains by learning, from styles and strangers that no fit meets, and how it stands on the ladder.
 
     Args:
-        results: results.json of ``gin tournament configs/levels_tournament.yaml``.
+        level: name or directory.
+        above: the next level of the ladder, by name or directory, for games as installed and after 500 and 5,000 hands.
+        out: file for all figures, as JSON.
+        set: settings of ``agents.levels.bench.measure.MeasureConfig`` that differ from the default, as key=value (``series=8 hands=300``).
     """
-    return "\n".join(rate_levels(results))
+    config: MeasureConfig = parse_config(override({"above": above}, set), MeasureConfig, "--set")
+    found, console = load_level(level), plain_console(stderr=True)
+    if out is not None:
+        check_writable(out)
+    with progress_bar(console, hands_to_measure(config), f"{found.name}, hands") as tick, counting_hands(tick):
+        document = measure_level(found, config, console.print)
+    if out is not None:
+        with writing(out):
+            write_json(out, document)
+    return "\n".join(summary(document))
 
 
 @app.command

@@ -1,15 +1,11 @@
-"""``gin exploit`` and ``gin adaptation``: what can be won against a player, and what a level gains by learning."""
+"""``gin exploit``: what can be won against a player."""
 
 from __future__ import annotations
 
 from agents.arena.configs import ExploitConfig, Processes
 from agents.arena.executors import open_executor
-from agents.arena.series import counting_hands
 from agents.cli import INTERRUPTED
-from agents.files import check_writable, write_json, write_text, writing
-from agents.interrupts import defer_interrupts
-from agents.levels.bench.adaptation import AdaptationConfig, hands_to_play, level_of, partial_results, run
-from agents.reports.adaptation import adaptation_tables, report_adaptation
+from agents.files import check_writable, write_json, writing
 from agents.reports.terminal import (
     counted,
     match_tables,
@@ -17,7 +13,6 @@ from agents.reports.terminal import (
     print_result,
     progress_bar,
     results_document,
-    this_command,
 )
 
 
@@ -61,39 +56,3 @@ def exploit(config: ExploitConfig, details: bool = False) -> int | None:
     )
     # If one of the two matches was interrupted, the second is left out.
     return INTERRUPTED if began is None else None
-
-
-def adaptation(config: AdaptationConfig, details: bool = False) -> None:
-    """Measures what a level gains by learning from its opponents.
-
-    After Ctrl-C or SIGTERM, what was played is kept, the same command continues with it, and the exit status is 130.
-
-    Args:
-        config: what is measured.
-        details: also show the gains against each opponent.
-    """
-    check_writable(config.out / "results.json")
-    console = plain_console()
-    parts = partial_results(config, level_of(config))
-    with defer_interrupts():
-        try:
-            with (
-                open_executor(config.workers, config.ray) as executor,
-                progress_bar(console, hands_to_play(config), f"{config.level}, hands") as tick,
-                counting_hands(tick),
-            ):
-                show = lambda words: console.print(f"{config.level}: {words}", markup=False)  # noqa: E731
-                document = run(config, show, parts, executor)
-        except KeyboardInterrupt:
-            if not len(parts):
-                raise
-            raise KeyboardInterrupt(
-                f"interrupted; what has been played is kept in {parts.directory}, and the same command continues with it"
-            ) from None
-        with writing(config.out):
-            write_json(config.out / "results.json", {"command": this_command(), **document})
-            write_text(config.out / "report.html", report_adaptation(document, this_command()))
-            parts.drop()
-        places = f"results: {config.out / 'results.json'}, report: {config.out / 'report.html'}"
-        console.print(places, markup=False, soft_wrap=True)
-        print_result(console, adaptation_tables(document), details)

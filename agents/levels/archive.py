@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from agents.files import check_writable, write_atomic
-from agents.levels.bench.rating import RATING
 from agents.levels.level import FILES, Level, LevelError
 from agents.levels.responses import RESPONSES
 from ginenv.errors import GinError
@@ -20,7 +19,7 @@ SUFFIX = ".zip"
 _MAX_BYTES = 64 << 20
 # The same level makes the same file, whenever it is packed.
 _DATE = (1980, 1, 1, 0, 0, 0)
-_ALLOWED = (*FILES, RESPONSES, RATING)
+_ALLOWED = (*FILES, RESPONSES)
 
 
 def pack(level: Level, file: Path) -> None:

@@ -13,8 +13,7 @@ from agents.levels.level import Level
 from agents.levels.opponent_memory import OpponentMemory
 from agents.levels.player import LevelPlayer
 from agents.levels.profile import read_learned
-from agents.levels.responses import INPUTS
-from agents.opponent_model.features import DRAWS, FEATURES
+from agents.opponent_model.features import DRAWS, FEATURES, NUM_WEIGHTS
 from agents.opponent_model.habits import HABITS
 from agents.opponent_model.posterior import CONTEXT_WIDTH
 from ginenv.bots.heuristics import StylePlayer, style
@@ -101,22 +100,17 @@ def _probes() -> np.ndarray:
     return views
 
 
-def conduct(player: LevelPlayer, context: np.ndarray, hands: int, general_hands: int) -> dict[str, float]:
+def conduct(player: LevelPlayer, context: np.ndarray, hands: int) -> dict[str, float]:
     """How a level's network plays some decisions against one opponent, as rates that people understand.
 
     Args:
         player: of the level.
         context: what is known of the opponent, ``float32[CONTEXT_WIDTH]``.
-        hands: number of the opponent's hands that were shown.
-        general_hands: number of hands that count for the part of its responses that applies to every opponent.
+        hands: number of hands that the level has learned from in all.
     """
     views = _probes()
-    level, memory, shown = player.level, context[None], np.array([hands])
-    logit_bias, opponent_context = (
-        None if row is None else np.repeat(row, len(views), 0)
-        for row in (level.logit_bias(memory, shown, np.array([general_hands])), level.opponent_context(memory, shown))
-    )
-    actions = player.choose(views, logit_bias, opponent_context)
+    logit_bias = player.level.logit_bias(context[None], np.array([hands]))
+    actions = player.choose(views, None if logit_bias is None else np.repeat(logit_bias, len(views), 0))
     could_knock, could_draw = views["legal"][:, 1] != 0, views["legal"][:, 2] == 3
     knocked = (actions >= KNOCK) & (actions < STOCK)
     thrown = actions[(views["legal"][:, 0] != 0) & ~knocked] % KNOCK
@@ -142,22 +136,22 @@ def findings(home: Path, level: Level, opponent: str | None = None) -> list[dict
     learned = read_learned(home, level, opponent)
     # Somebody unknown, by an installed level and by this one: what is the same for all of what changed.
     before, stranger = (
-        conduct(player, np.zeros(CONTEXT_WIDTH, np.float32), 0, hands)
-        for hands in (0, max((_hands_of_all(memory) for memory in learned.values()), default=0))
+        conduct(player, np.zeros(CONTEXT_WIDTH, np.float32), hands)
+        for hands in (0, max((_hands_learned(memory) for memory in learned.values()), default=0))
     )
     return [_findings(player, name, memory, before, stranger) for name, memory in learned.items()]
 
 
-def _hands_of_all(memory: OpponentMemory) -> int:
-    """Hands that count for the part that applies to every opponent: the same for all opponents on record."""
-    return int(memory.general_hands(np.zeros(1, np.int64))[0])
+def _hands_learned(memory: OpponentMemory) -> int:
+    """Hands that count for the level's growth: the same for all opponents on record."""
+    return int(memory.hands_learned(np.zeros(1, np.int64))[0])
 
 
 def _findings(
     player: LevelPlayer, opponent: str, memory: OpponentMemory, before: dict[str, float], stranger: dict[str, float]
 ) -> dict[str, Any]:
     context = memory.contexts[0]
-    far, certain = context[1 : len(INPUTS)], context[len(INPUTS) :]
+    far, certain = context[1 : 1 + NUM_WEIGHTS], context[1 + NUM_WEIGHTS :]
     order = np.argsort(-np.abs(far) * certain)
     did, could = (memory.counts[name].astype(np.float64) for name in ("did", "could"))
     beliefs = [
@@ -179,14 +173,14 @@ def _findings(
             others = float(did[1:, k].sum()) / elsewhere if elsewhere else None
             habits.append({"habit": name, "did": int(did[0, k]), "could": int(could[0, k]), "others": others})
     hands = int(memory.records["hands"][0])
-    general_hands = _hands_of_all(memory)
-    now = conduct(player, context, hands, general_hands)
+    learned_hands = _hands_learned(memory)
+    now = conduct(player, context, learned_hands)
     return {
         "level": player.level.name,
         "opponent": opponent,
         "hands_shown": hands,
-        "hands_of_all": general_hands,
-        "general_share": round(float(player.level.settings.general_share(np.array([general_hands]))[0]), 3),
+        "hands_of_all": learned_hands,
+        "gained": round(player.level.gained(learned_hands), 2),
         "beliefs": beliefs,
         "habits": habits,
         "depends_on_opponent": player.level.responses is not None and player.level.responses.depends_on_opponent,
@@ -262,14 +256,11 @@ def describe_learning(home: Path, level: Level, opponent: str | None = None) -> 
         lines.append(f"How it plays was found in {_PROBES} hands that serve as a test.")
     if not lines:
         lines.append(f"{level.name} has learned nothing yet; it plays as installed.")
-    general_hands = _hands_of_all(read_learned(home, level, "")[""])
-    if general_hands and level.responses is not None and level.responses.matrix[0].any():
-        share, plural = (
-            100 * level.settings.general_share(np.array([general_hands]))[0],
-            "s" if general_hands > 1 else "",
-        )
+    hands = _hands_learned(read_learned(home, level, "")[""])
+    if hands and (gained := level.gained(hands)):
+        hands_text = f"{hands} hand{'s' if hands > 1 else ''}"
         lines.append(
-            f"After {general_hands} hand{plural} of everybody it plays {share:.0f} % of the change that it was fitted to make against "
-            "anybody, also against strangers."
+            f"After {hands_text} of everybody it plays about {gained:.1f} points per hand better than as installed, "
+            f"also against strangers; after ten times as many it will be {level.gained(10 * hands):.1f}."
         )
     return "\n".join(lines)

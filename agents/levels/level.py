@@ -20,7 +20,6 @@ from agents.files import read_json_object, write_json
 from agents.levels.action_choice import BEHAVIOUR
 from agents.levels.responses import RESPONSES, Responses, read_responses
 from agents.network.metadata import METADATA, WEIGHTS
-from ginenv.bots.population import OPPONENT_CONTEXT_WIDTH
 from ginenv.errors import GinError, did_you_mean, quoted
 from ginenv.tables.players import not_a_directory, player_names
 
@@ -34,6 +33,8 @@ LEVEL = "level.json"
 FILES = (WEIGHTS, METADATA, LEVEL)
 INSTALLED = Path(__file__).resolve().parent / "installed"
 NAMES = ("level-1", "level-2", "level-3", "level-4")
+# ``growth`` is reached after the first number of hands; the second is that of the logarithm's beginning, which is nearly linear.
+PACE_HANDS, _FIRST_HANDS = 500, 20
 
 
 class LevelError(GinError):
@@ -55,9 +56,8 @@ class LevelSettings(Config):
         high_card_bias: subtracted from the logit of a discard for every ten points of the card.
         upcard_bias: added to the logit of taking the upcard.
         knock_bias: added to the logit of a knock.
-        half_life_hands: number of shown hands after which it plays its responses at half strength; 0 plays them in full
-        at once. The part that applies
-            to every opponent counts the hands of everybody on record; the part that depends on the opponent counts that opponent's.
+        growth: points per hand that it gains on everybody within its first 500 hands, all opponents on record together. It goes on
+            with the logarithm of hands: after 5,000 it has gained 1.7 times as much. 0: it gains nothing on everybody.
         worlds: worlds of the search that makes its choices; 0: no search, its network makes them.
         slack: of that search (see ``agents.search.SearchConfig``).
     """
@@ -73,17 +73,13 @@ class LevelSettings(Config):
     high_card_bias: float = Field(0.0, ge=-10, le=10)
     upcard_bias: float = Field(0.0, ge=-10, le=10)
     knock_bias: float = Field(0.0, ge=-10, le=10)
-    half_life_hands: float = Field(0.0, ge=0, le=1e6)
+    growth: float = Field(0.0, ge=0, le=10)
     worlds: int = Field(0, ge=0, le=4096)
     slack: float = Field(0.0, ge=0, le=10)
 
-    def share(self, hands: np.ndarray) -> np.ndarray:
-        """The share of its responses that it plays after given numbers of shown hands: ``int[n]`` to ``float64[n]``."""
-        return hands / (hands + self.half_life_hands) if self.half_life_hands else np.ones(len(hands))
-
-    def general_share(self, hands: np.ndarray) -> np.ndarray:
-        """The share that it plays of the part that applies to every opponent: as ``share``, but 0 before the first hand."""
-        return self.share(hands) * (hands > 0)
+    def gained(self, hands: np.ndarray) -> np.ndarray:
+        """Points per hand that it has gained on everybody after given numbers of hands: ``int[n]`` to ``float64[n]``."""
+        return self.growth * np.log1p(np.asarray(hands) / _FIRST_HANDS) / np.log1p(PACE_HANDS / _FIRST_HANDS)
 
     @property
     def behaviour(self) -> np.ndarray:
@@ -142,31 +138,22 @@ class Level:
         """Whether it can learn about its opponents."""
         return self.responses is not None
 
-    def logit_bias(self, contexts: np.ndarray, hands: np.ndarray, general_hands: np.ndarray) -> np.ndarray | None:
+    def logit_bias(self, contexts: np.ndarray, hands: np.ndarray) -> np.ndarray | None:
         """The biases of its choices against some opponents.
 
         Args:
             contexts: what is known of each, ``float32[n, CONTEXT_WIDTH]``.
-            hands: number of shown hands of each, ``int64[n]``.
-            general_hands: number of hands that count for the part that applies to every opponent, ``int64[n]``.
+            hands: number of hands that it has learned from in all, ``int64[n]``.
 
         Returns:
             ``float64[n, NUM_WEIGHTS]``; ``None`` for a level that learns nothing.
         """
-        if self.responses is None:
-            return None
-        return self.responses.logit_bias(
-            contexts, self.settings.general_share(general_hands), self.settings.share(hands)
-        )
+        return None if self.responses is None else self.responses.logit_bias(contexts, self.settings.gained(hands))
 
-    def opponent_context(self, contexts: np.ndarray, hands: np.ndarray) -> np.ndarray | None:
-        """What its network receives about some opponents, ``float32[n, OPPONENT_CONTEXT_WIDTH]``; arguments as in ``logit_bias``.
-
-        ``None`` for a level that learns nothing, or whose network has no such input.
-        """
-        if self.responses is None:
-            return None
-        return self.responses.opponent_context(contexts, self.settings.share(hands))
+    def gained(self, hands: int) -> float:
+        """Points per hand that it has gained on everybody after some hands: no more than its responses can."""
+        most = 0.0 if self.responses is None else self.responses.gains[-1, 1]
+        return float(min(most, self.settings.gained(np.array([hands]))[0]))
 
     def with_settings(self, **changes: Any) -> Level:
         """The same level with some settings changed.
@@ -242,18 +229,13 @@ def load_level(name: str | int | Path, with_responses: bool = True, numpy: bool 
     actor, metadata = _load_actor(directory, numpy and not settings.worlds)
     if metadata["weights_sha256"] != file.weights_sha256:
         raise LevelError(f"{source}: {LEVEL} belongs to other weights than those beside it")
-    if actor.context not in (0, OPPONENT_CONTEXT_WIDTH):
+    if actor.context:
         raise LevelError(
-            f"{source}: its network reads {actor.context} numbers about its opponent; a level's network reads a style or nothing"
+            f"{source}: its network reads {actor.context} numbers about its opponent; a level's network reads none"
         )
     responses = (
         read_responses(directory / RESPONSES, source) if with_responses and (directory / RESPONSES).is_file() else None
     )
-    if responses is not None and (responses.expected is not None) != bool(actor.context):
-        inputs = (
-            "reads its opponent's style, and they tell none" if actor.context else "reads no style, and they tell one"
-        )
-        raise LevelError(f"{source}: {RESPONSES} is of another network: this one {inputs}; run gin levels fit")
     return Level(file.name, directory, settings, actor, responses, file.about, digest_of(directory))
 
 

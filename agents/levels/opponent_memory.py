@@ -12,7 +12,7 @@ class OpponentMemory:
     """What a level knows of opponents, one row each.
 
     Args:
-        pools_hands: whether all are on one record, so that everybody's hands count for the part that applies to every opponent.
+        pools_hands: whether all are on one record, so that everybody's hands count for the level's growth.
 
     Attributes:
         pools_hands: as above; opening a profile sets it.
@@ -61,8 +61,8 @@ class OpponentMemory:
         count_habits(views, rows, self.counts)
         self.read(np.unique(rows))
 
-    def general_hands(self, rows: np.ndarray) -> np.ndarray:
-        """Hands that count for the part that applies to every opponent, ``int64[n]``: everybody's, or each one's own without a record."""
+    def hands_learned(self, rows: np.ndarray) -> np.ndarray:
+        """Hands that count for a level's growth when it meets some opponents, ``int64[n]``: everybody's, or without a record each one's."""
         hands = self.records["hands"]
         return np.full(len(rows), self.other_hands + hands.sum()) if self.pools_hands else hands[rows]
 

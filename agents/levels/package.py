@@ -16,7 +16,6 @@ from agents.config import override, parse_config
 from agents.deal_streams import Domain
 from agents.files import replacing, write_json, writing
 from agents.levels.archive import SUFFIX, pack, unpacked
-from agents.levels.bench.rating import RATING, read_rating
 from agents.levels.level import (
     LEVEL,
     Level,
@@ -61,8 +60,7 @@ def build_level(
         directory: of the level, which is named after it.
         settings: what it is.
         source: directory of the network, or of a training run, whose best checkpoint is taken.
-        responses: how it responds to what it knows of its opponents; without them it learns nothing. Responses for a network that receives
-            styles do not suit one that does not, or the reverse; such responses are left out.
+        responses: how it responds to what it knows of its opponents; without them it learns nothing.
         replace: whether it may replace a level that is there already.
 
     Raises:
@@ -76,7 +74,7 @@ def build_level(
     with _replacing(directory) as made:
         _take_checkpoint(source, made)
         metadata = read_metadata(made)
-        if responses is not None and (responses.expected is not None) == bool(metadata["context"]):
+        if responses is not None:
             responses.write(made / RESPONSES)
         trained = metadata["about"]
         about = {key: trained.get(key) for key in ("decisions", "minutes", "command", "parent", "versions")}
@@ -150,7 +148,6 @@ def import_level(source: Path, directory: Path) -> Level:
             f"{source} does not exist; name a level's directory, or the {SUFFIX} file that it was exported to"
         )
     level = load_level(source)
-    read_rating(level)
     check_plays(level)
     return _copy(source, directory)
 
@@ -163,9 +160,8 @@ def _refuse_full(directory: Path) -> None:
 def _copy(source: Path, directory: Path) -> Level:
     _refuse_full(directory)
     with _replacing(directory) as made:
-        for file in (*files_of(source), RATING):
-            if file != RATING or (source / file).is_file():
-                shutil.copyfile(source / file, made / file)
+        for file in files_of(source):
+            shutil.copyfile(source / file, made / file)
     return load_level(directory)
 
 

@@ -22,7 +22,7 @@ from agents.network.numpy_actor import NumpyActor
 from agents.player_names import check_name
 from ginenv.engine.actions import NUM_ACTIONS
 from ginenv.engine.state import as_batch
-from ginenv.errors import GinError, must_be
+from ginenv.errors import GinError, check_integer, must_be
 from ginenv.tables.players import BasePlayer
 from ginenv.view.encoding import OBSERVATION_SIZE
 from ginenv.view.view import VIEW
@@ -48,15 +48,19 @@ class LevelPlayer(BasePlayer):
         seed: of its choices.
         learn: whether it learns; ``False`` is the frozen default.
         profile: where it keeps what it learns.
+        experience: hands that it is taken to have learned from before, with others: how far it has grown. They count for a level that
+            does not learn, too.
 
     Attributes:
         opponents: the opponents that it knows, one row each; row 0 is the profile's opponent; without a profile it is for callers
             without slots, about which nothing is learned.
     """
 
-    def __init__(self, level: Level, seed: int = 0, learn: bool = True, profile: Profile | None = None) -> None:
+    def __init__(
+        self, level: Level, seed: int = 0, learn: bool = True, profile: Profile | None = None, experience: int = 0
+    ) -> None:
         super().__init__(seed)
-        self.level, self.profile, self.name = level, profile, level.name
+        self.level, self.profile, self.experience, self.name = level, profile, experience, level.name
         self.learns = learn and level.learns
         self.behaviour = level.settings.behaviour[0]
         self.actor = level.actor if isinstance(level.actor, NumpyActor) else _in_torch(level.actor)
@@ -120,22 +124,15 @@ class LevelPlayer(BasePlayer):
         rows = self.rows_of(slots, n)
         return self.opponents.contexts[rows]
 
-    def hands_shown(self, slots: np.ndarray | None, n: int) -> tuple[np.ndarray, np.ndarray]:
-        """Shown hands of each opponent, and hands that count for the part that applies to every opponent: ``int64[n]`` each."""
-        rows = self.rows_of(slots, n)
-        return self.opponents.records["hands"][rows], self.opponents.general_hands(rows)
+    def hands_learned(self, slots: np.ndarray | None, n: int) -> np.ndarray:
+        """Hands that it has learned from when it meets each opponent, of everybody whose hands count together: ``int64[n]``."""
+        return self.experience + self.opponents.hands_learned(self.rows_of(slots, n))
 
     def logit_bias(self, slots: np.ndarray | None, n: int) -> np.ndarray | None:
-        """The biases of its choices against each opponent, ``float64[n, NUM_WEIGHTS]``; ``None`` if it learns nothing."""
-        if not self.learns:
+        """The biases of its choices against each opponent, ``float64[n, NUM_WEIGHTS]``; ``None`` if it knows nothing."""
+        if not (self.learns or self.experience):
             return None
-        return self.level.logit_bias(self.contexts(slots, n), *self.hands_shown(slots, n))
-
-    def opponent_context(self, slots: np.ndarray | None, n: int) -> np.ndarray | None:
-        """What its network receives about each opponent, ``float32[n, OPPONENT_CONTEXT_WIDTH]``; ``None`` for nothing."""
-        if not (self.learns and self.actor.context):
-            return None
-        return self.level.opponent_context(self.contexts(slots, n), self.hands_shown(slots, n)[0])
+        return self.level.logit_bias(self.contexts(slots, n), self.hands_learned(slots, n))
 
     def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
         """Chooses for every view (see ``ginenv.tables.players.Player``).
@@ -147,7 +144,7 @@ class LevelPlayer(BasePlayer):
         n = len(views)
         if self.search is not None:
             return self.search.act(views, slots)
-        return self.choose(views, self.logit_bias(slots, n), self.opponent_context(slots, n))
+        return self.choose(views, self.logit_bias(slots, n))
 
     def act_with_policy(self, views: np.ndarray, slots: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """What ``act`` chooses, and with which probabilities (``ginenv.tables.players.KnownPolicy``); those of a search are not known."""
@@ -156,25 +153,18 @@ class LevelPlayer(BasePlayer):
         policy = np.zeros((n, NUM_ACTIONS), np.float32)
         if self.search is not None:
             return self.search.act(views, slots), policy
-        return self.choose(views, self.logit_bias(slots, n), self.opponent_context(slots, n), policy), policy
+        return self.choose(views, self.logit_bias(slots, n), policy), policy
 
-    def choose(
-        self,
-        views: np.ndarray,
-        logit_bias: np.ndarray | None,
-        opponent_context: np.ndarray | None = None,
-        policy: np.ndarray | None = None,
-    ) -> np.ndarray:
+    def choose(self, views: np.ndarray, logit_bias: np.ndarray | None, policy: np.ndarray | None = None) -> np.ndarray:
         """Chooses by its network for every view, without regard to the opponents: ``VIEW[n]`` to ``int64[n]``.
 
         Args:
             views: ``VIEW[n]``.
             logit_bias: of its choices, ``float64[n, NUM_WEIGHTS]``; ``None`` for none.
-            opponent_context: to its network, ``float32[n, OPPONENT_CONTEXT_WIDTH]``; ``None`` for nothing.
             policy: ``float32[n, 107]``, given as zeros: the probabilities of all actions are written.
         """
         seen = self._see(views)
-        logits = self._logits(views, seen, logit_bias, opponent_context)
+        logits = self._logits(views, seen, logit_bias)
         tastes = np.zeros(len(views), TASTE)
         draw_tastes(views, self.behaviour, self.seed & 0xFFFFFFFF, tastes)
         actions = np.empty(len(views), np.int64)
@@ -193,13 +183,11 @@ class LevelPlayer(BasePlayer):
     def policy(self, views: np.ndarray, slots: np.ndarray | None) -> np.ndarray:
         """The logits that this level's search uses as its policy, ``float32[n, 107]``."""
         n = len(views)
-        return self._logits(views, self._see(views), self.logit_bias(slots, n), self.opponent_context(slots, n))
+        return self._logits(views, self._see(views), self.logit_bias(slots, n))
 
-    def _logits(
-        self, views: np.ndarray, seen: _Seen, logit_bias: np.ndarray | None, opponent_context: np.ndarray | None
-    ) -> np.ndarray:
+    def _logits(self, views: np.ndarray, seen: _Seen, logit_bias: np.ndarray | None) -> np.ndarray:
         observations, declined, legal, _ = seen
-        logits = self.actor.logits(views, observations, declined, opponent_context, self.features)
+        logits = self.actor.logits(views, observations, declined, None, self.features)
         if logit_bias is not None:
             add_logit_bias(views, self.behaviour, legal, logit_bias, self._space, logits)
         return logits
@@ -250,6 +238,7 @@ def make_level(
     learn: bool = True,
     profile: str | None = None,
     opponent: str | None = None,
+    experience: int = 0,
     worlds: int | None = None,
     numpy: bool = False,
 ) -> LevelPlayer:
@@ -261,6 +250,7 @@ def make_level(
         learn: ``False`` for the frozen default.
         profile: directory in which it keeps what it learns.
         opponent: the opponent's name in the profile: 1 to 20 printable characters.
+        experience: hands that it is taken to have learned from before, 0 or more: how far it has grown on everybody.
         worlds: worlds of its search, instead of the level's own number.
         numpy: whether its network computes in NumPy, without torch: quicker to load, and half the memory.
 
@@ -284,4 +274,4 @@ def make_level(
         if opponent is not None:
             opponent = check_name(opponent, "an opponent's")
         stored_profile = Profile(Path(profile), found, opponent or "anybody")
-    return LevelPlayer(found, seed, learn, stored_profile)
+    return LevelPlayer(found, seed, learn, stored_profile, check_integer("experience", experience, 0))

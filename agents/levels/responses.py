@@ -1,13 +1,12 @@
-"""How a level responds to its opponent: what is known of the opponent shifts the level's own choices.
+"""How a level responds to its opponents: what it knows shifts the level's own choices.
 
 The features that explain an opponent's choices (``agents.opponent_model.features``) describe the level's choices too. To the logit of each
-choice the level adds a weighted sum of these features. The weights, its *biases* against this opponent, are linear in what is known: so
-nothing changes where nothing is known, and every change can be put into words. One row of the matrix applies to every opponent; the others
-multiply what is known of the opponent.
+choice the level adds a weighted sum of these features. The weights are its *biases*, of two parts:
 
-A network that was trained with its opponent's style as input (``opponent_context`` of ``agents.config.TrainConfig``) responds by itself. It
-receives how likely the opponent is to belong to the population that it met in training and, times that probability, the style expected
-if it does. The more is known of a strong player, the less the network receives.
+- the *general* part applies to every opponent, and grows with the logarithm of the hands that the level has seen
+  (``LevelSettings.growth``).
+- the *specific* part is linear in what is known of this opponent: so nothing changes where nothing is known, and every change can be put
+  into words. Beyond some distance from other people it grows no more.
 """
 
 from __future__ import annotations
@@ -37,7 +36,6 @@ from agents.opponent_model.features import (
 )
 from agents.opponent_model.turns import TURN
 from ginenv.bots.hand_kernels import remembered
-from ginenv.bots.population import OPPONENT_CONTEXT_WIDTH
 from ginenv.engine.actions import KNOCK, NUM_ACTIONS, PHASE_DISCARD, STOCK, UPCARD
 from ginenv.engine.jit import ctz, kernel, popcount
 from ginenv.engine.melds import deadwood
@@ -45,8 +43,8 @@ from ginenv.engine.state import NO_CARD
 from ginenv.errors import GinError
 
 RESPONSES = "responses.json"
-# What is read from ``Posteriors.context``: whether anything is known, and how far each weight is from other people's.
-INPUTS = ("has_shown_hands", *FEATURES)
+# Distances from the average opponent beyond this count as this, in standard deviations.
+MAX_DISTANCE = 1.5
 # A kernel's scratch memory: the turn that it describes, and the features of each choice in that turn.
 SPACE = np.dtype(
     [
@@ -64,87 +62,64 @@ class _File(Config):
 
     Attributes:
         format: of the file.
-        inputs: names of the matrix's rows.
-        columns: names of its columns.
-        matrix: the biases that each known number adds.
-        expected: if the level's network receives styles, what each known number adds to what is expected (see ``Responses``); else empty.
+        features: names of the biases, and of what is known.
+        general: the biases against everybody.
+        gains: points per hand that growing shares of them gain, as pairs of share and points.
+        specific: the biases that each known number adds.
         about: how it was made.
     """
 
     format: Literal[1] = 1
-    inputs: list[str]
-    columns: list[str]
-    matrix: list[list[float]] = Field(min_length=1)
-    expected: list[list[float]] = Field(default_factory=list)
+    features: list[str]
+    general: list[float]
+    gains: list[tuple[float, float]] = Field(min_length=1)
+    specific: list[list[float]]
     about: dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Responses:
-    """How a level's choices lean, given what is known of the opponent.
+    """How a level's choices shift.
 
     Attributes:
-        matrix: ``float64[len(INPUTS), NUM_WEIGHTS]``.
-        about: how it was made.
-        expected: for a network that receives styles, what each known number adds to the log-odds that an opponent belongs to the population
-            that the network met, and to the style expected if it does: ``float64[len(INPUTS), OPPONENT_CONTEXT_WIDTH]``.
-            ``None`` for other networks.
+        general: the biases against everybody, ``float64[NUM_WEIGHTS]``.
+        gains: ``float64[n, 2]``, rising: shares of the general biases, and the points per hand that each gains.
+        specific: the biases that each known number adds, ``float64[NUM_WEIGHTS, NUM_WEIGHTS]``.
+        about: how they were made.
     """
 
-    matrix: np.ndarray
+    general: np.ndarray
+    gains: np.ndarray
+    specific: np.ndarray
     about: dict[str, Any]
-    expected: np.ndarray | None = None
 
     @property
     def depends_on_opponent(self) -> bool:
         """Whether any part depends on the opponent."""
-        return bool(self.matrix[1:].any()) or (self.expected is not None and bool(self.expected[1:].any()))
+        return bool(self.specific.any())
 
-    def logit_bias(self, contexts: np.ndarray, general: np.ndarray, specific: np.ndarray) -> np.ndarray:
+    def logit_bias(self, contexts: np.ndarray, points: np.ndarray) -> np.ndarray:
         """The biases against some opponents.
 
         Args:
             contexts: what is known of each, ``float32[n, CONTEXT_WIDTH]``.
-            general: the share that is played of the part that applies to every opponent, ``float64[n]``.
-            specific: the share that is played of the part that depends on the opponent, ``float64[n]``.
+            points: points per hand that the general part is to gain, ``float64[n]``; no more than it can.
 
         Returns:
             ``float64[n, NUM_WEIGHTS]``.
         """
-        depending = contexts[:, 1 : len(INPUTS)].astype(np.float64) @ self.matrix[1:]
-        return general[:, None] * self.matrix[0] + specific[:, None] * depending
-
-    def opponent_context(self, contexts: np.ndarray, specific: np.ndarray) -> np.ndarray | None:
-        """What its network receives about some opponents: the probability that each is of its population, and its style times that.
-
-        In training the network received 1 and a style, or 0 and nothing. What it makes of numbers in between only play can show; the
-        validation of a fit measures it.
-
-        Args:
-            contexts: what is known of each, ``float32[n, CONTEXT_WIDTH]``.
-            specific: the share that it receives of how a style differs from a typical one, ``float64[n]``.
-
-        Returns:
-            ``float32[n, OPPONENT_CONTEXT_WIDTH]``; ``None`` for a network without such input.
-        """
-        if self.expected is None:
-            return None
-        inputs = contexts[:, : len(INPUTS)].astype(np.float64)
-        found = inputs @ self.expected
-        # The input is zero for an opponent about whom nothing is known.
-        likely = inputs[:, 0] * np.exp(-np.logaddexp(0, -found[:, 0]))
-        found[:, 0] = 1
-        found[:, 1:] *= specific[:, None]
-        return (likely[:, None] * found).astype(np.float32)
+        share = np.interp(points, self.gains[:, 1], self.gains[:, 0])
+        return share[:, None] * self.general + known_distances(contexts) @ self.specific
 
     def write(self, path: Path) -> None:
         """Writes them as JSON."""
-        tables = {"matrix": self.matrix} | ({} if self.expected is None else {"expected": self.expected})
-        rounded = {
-            name: [[round(number, 6) for number in row] for row in rows.tolist()] for name, rows in tables.items()
-        }
-        file = {"format": 1, "inputs": list(INPUTS), "columns": list(FEATURES)} | rounded | {"about": self.about}
-        write_json(path, file)
+        parts = {name: getattr(self, name).round(6).tolist() for name in ("general", "gains", "specific")}
+        write_json(path, {"format": 1, "features": list(FEATURES)} | parts | {"about": self.about})
+
+
+def known_distances(contexts: np.ndarray) -> np.ndarray:
+    """How far each opponent's weights are from the average opponent's, within bounds: ``float64[n, NUM_WEIGHTS]``."""
+    return np.clip(contexts[:, 1 : 1 + NUM_WEIGHTS].astype(np.float64), -MAX_DISTANCE, MAX_DISTANCE)
 
 
 def read_responses(path: Path, source: str) -> Responses:
@@ -158,21 +133,13 @@ def read_responses(path: Path, source: str) -> Responses:
         GinError: if it cannot be read or was made for other features.
     """
     file: _File = parse_config(read_json_object(path, source), _File, f"{source}: {path.name}")
-    matrix, expected = _table(file.matrix, NUM_WEIGHTS), _table(file.expected, OPPONENT_CONTEXT_WIDTH)
-    if file.inputs != list(INPUTS) or file.columns != list(FEATURES) or matrix is None:
+    widths = [len(file.general), len(file.specific), *map(len, file.specific)]
+    if file.features != list(FEATURES) or any(width != NUM_WEIGHTS for width in widths):
         raise GinError(f"{source}: {path.name} is of other features than this version's; run gin levels fit")
-    if file.expected and expected is None:
-        raise GinError(
-            f"{source}: expected in {path.name} must be {len(INPUTS)} lists of {OPPONENT_CONTEXT_WIDTH} numbers; run gin levels fit"
-        )
-    return Responses(matrix, file.about, expected)
-
-
-def _table(rows: list[list[float]], width: int) -> np.ndarray | None:
-    """Rows as ``float64[len(INPUTS), width]``; ``None`` if their number or width is wrong."""
-    if len(rows) != len(INPUTS) or any(len(row) != width for row in rows):
-        return None
-    return np.array(rows, np.float64)
+    gains = np.array(file.gains, np.float64)
+    if (np.diff(gains, axis=0) <= 0).any():
+        raise GinError(f"{source}: gains in {path.name} must rise, in shares and in points; run gin levels fit")
+    return Responses(np.array(file.general), gains, np.array(file.specific), file.about)
 
 
 @kernel

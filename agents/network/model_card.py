@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from agents.network.onnx_player import Description
 
 CARD = "README.md"
-_LEVEL, _RATING = "level.json", "rating.json"
+_LEVEL = "level.json"
 
 
 _Count = Annotated[int, Field(ge=0, le=10**15)]
@@ -106,14 +106,14 @@ def model_card(directory: str | Path, onnx: Description | None = None) -> str:
     """
     directory = Path(directory)
     metadata = read_metadata(directory)
-    level, rating = _json(directory / _LEVEL), _json(directory / _RATING)
+    level = _json(directory / _LEVEL)
     about = metadata.get("about") or {}
     name = level.get("name") or directory.name
     try:
         sections = {
             "": _what(metadata, level),
             "How it was made": _how(about),
-            "How strong it is": _strength(metadata, rating, bool(level)),
+            "How strong it is": _strength(metadata, bool(level)),
             "Limits": _limits(about, level),
         }
     except ConfigError as error:
@@ -122,7 +122,7 @@ def model_card(directory: str | Path, onnx: Description | None = None) -> str:
         # What is said of how a network was made has no schema of its own.
         reason = f"{type(error).__name__}: {error}"[:200]
         raise CheckpointError(
-            f"checkpoint {directory}: {METADATA}, {_LEVEL} or {_RATING} holds what a card cannot show ({reason})"
+            f"checkpoint {directory}: {METADATA} or {_LEVEL} holds what a card cannot show ({reason})"
         ) from None
     if onnx:
         sections[""] += _graph(onnx)
@@ -202,7 +202,7 @@ def _ancestors(parents: list[dict[str, Any]], depth: int = 1) -> list[str]:
     return lines
 
 
-def _strength(metadata: dict[str, Any], rating: dict[str, Any], is_level: bool) -> list[str]:
+def _strength(metadata: dict[str, Any], is_level: bool) -> list[str]:
     lines: list[str] = []
     if measured := metadata.get("measured"):
         lines += [
@@ -215,14 +215,7 @@ def _strength(metadata: dict[str, Any], rating: dict[str, Any], is_level: bool) 
             *map(_measured_row, parse_config({"each": measured}, _SavedResults, "measured").each),
             "",
         ]
-    if rating:
-        found, against = rating["rating"], ", ".join(rating["field"])
-        lines += [
-            f"As a level: rating {found['rating']:+.0f} ({found['low']:+.0f} to {found['high']:+.0f}) after "
-            f"{rating['games']:,} games among {against}.",
-            "",
-        ]
-    elif is_level:
+    if is_level:
         lines += ["The level itself was not measured; `gin evaluate DIRECTORY` does it.", ""]
     evaluation = (metadata.get("about") or {}).get("panel") or {}
     if evaluation and not measured:

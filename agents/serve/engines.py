@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -74,24 +74,23 @@ class Engine:
             return [_caught(ask_player, wait.player, wait.views, wait.slots) for wait in batch]
         # A level without search: what it knows of its opponents comes in as numbers, so one call serves all.
         views = np.concatenate([wait.views for wait in batch])
-        bias, context = (self._knowledge(batch, name) for name in ("logit_bias", "opponent_context"))
-        actions = _caught(choose, views, bias, context)
+        actions = _caught(choose, views, self._logit_bias(batch))
         if isinstance(actions, Exception):
             return [actions] * len(batch)
         return list(np.split(actions, np.cumsum([len(wait.views) for wait in batch])[:-1]))
 
-    def _knowledge(self, batch: list[_Wait], name: str) -> np.ndarray | None:
-        """What the memories of a batch say, by view: zeros where there is none; ``None`` if there is none at all."""
+    def _logit_bias(self, batch: list[_Wait]) -> np.ndarray | None:
+        """The biases that the memories of a batch bring, by view: zeros where there is none; ``None`` if there is none at all."""
+        # Only a level has a memory, so whoever is not the shared player is one.
         rows = [
-            None if wait.player is self.player else getattr(wait.player, name)(wait.slots, len(wait.views))
+            None if wait.player is self.player else cast(Any, wait.player).logit_bias(wait.slots, len(wait.views))
             for wait in batch
         ]
         like = next((row for row in rows if row is not None), None)
         if like is None:
             return None
-        shape = like.shape[1:]
         filled = [
-            np.zeros((len(wait.views), *shape), like.dtype) if row is None else row
+            np.zeros((len(wait.views), like.shape[1])) if row is None else row
             for row, wait in zip(rows, batch, strict=True)
         ]
         return np.concatenate(filled)

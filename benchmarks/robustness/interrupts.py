@@ -1,10 +1,10 @@
-"""Ctrl-C and SIGTERM at random moments of train, evaluate, tournament and adaptation: no lost results, leftovers or tracebacks allowed.
+"""Ctrl-C and SIGTERM at random moments of train, evaluate and tournament: no lost results, leftovers or tracebacks allowed.
 
 `python -m benchmarks.robustness.interrupts --rounds 40` (`--only train evaluate` for some of them). Each command is run
 undisturbed first, on a few
 seconds' work. Then it is run again and again with a signal at a random moment, from when it handles signals until it would have ended.
 Half of the signals are Ctrl-C, sent to all of the program's processes as a terminal does, and half are SIGTERM, sent to the program
-alone. Every second match and tournament is played by two workers. Training, tournament and adaptation are then started again with the
+alone. Every second match and tournament is played by two workers. Training and tournament are then started again with the
 same arguments and must end with the same result. A match must have written its finished part and said so, or said that nothing was
 finished.
 """
@@ -181,16 +181,10 @@ def _tournament(out: Path, workers: int) -> list[str]:
     ]
 
 
-def _adaptation(out: Path, workers: int) -> list[str]:
-    sizes = ["--series", "2", "--hands", "60"]
-    return ["evaluate.py", "adaptation", "level-1", *sizes, "--out", str(out)]
-
-
 COMMANDS = {
     "train": Command(_train, _trained),
     "evaluate": Command(_evaluate, lambda out: read_json(out / "match.json")["matches"][0], resumes=False),
     "tournament": Command(_tournament, lambda out: _without_times(read_json(out / "results.json"))),
-    "adaptation": Command(_adaptation, lambda out: _without_times(read_json(out / "results.json"))),
 }
 
 

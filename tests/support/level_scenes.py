@@ -12,13 +12,20 @@ import ginenv  # noqa: F401  (registers the environments)
 from agents.arena.series import play_series
 from agents.config import parse_config
 from agents.levels.level import LevelSettings, write_level_json
-from agents.levels.responses import INPUTS, RESPONSES, Responses
+from agents.levels.responses import RESPONSES, Responses
 from agents.network.checkpoint import save_checkpoint
 from agents.network.nets import Actor
 from agents.opponent_model.features import NUM_WEIGHTS
 from ginenv.tables.players import Player
 
-SETTINGS = {"title": "test", "remembered_discards": 3, "noticed_actions": 0, "temperature": 1.5, "hand_taste": 1.0}
+SETTINGS = {
+    "title": "test",
+    "remembered_discards": 3,
+    "noticed_actions": 0,
+    "temperature": 1.5,
+    "hand_taste": 1.0,
+    "growth": 1.0,
+}
 
 
 def small_network(path: Path) -> None:
@@ -33,7 +40,11 @@ def write_small_level(path: Path) -> None:
     """Writes a level of such a network, with responses that change much."""
     torch.manual_seed(4)
     small_network(path)
-    Responses(np.random.default_rng(4).normal(0, 3, (len(INPUTS), NUM_WEIGHTS)), {}).write(path / RESPONSES)
+    rng = np.random.default_rng(4)
+    gains = np.array([[0.0, 0.0], [0.25, 2.0], [1.0, 5.0]])
+    Responses(rng.normal(0, 3, NUM_WEIGHTS), gains, rng.normal(0, 3, (NUM_WEIGHTS, NUM_WEIGHTS)), {}).write(
+        path / RESPONSES
+    )
     digest = json.loads((path / "checkpoint.json").read_text())["weights_sha256"]
     write_level_json(path, "small", parse_config(SETTINGS, LevelSettings), digest, {})
 

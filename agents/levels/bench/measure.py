@@ -1,0 +1,248 @@
+"""What a level gains by learning, from whom, and how it then stands on the ladder.
+
+The same deals against the same opponent are played by the level as installed (*frozen*); by one that learns from its own opponent's hands
+(*own*); by one that is shown as many hands of all the other opponents in turn (*mixed*), which tells what people in general are like; and
+by one that learned from 5,000 hands of others before (*experienced*). What the own history brings beyond the mixed one is the *specific*
+gain: only that means that a level adapts to its opponent. The opponents are styles that nothing was fitted to or chosen on, and strangers
+of kinds that no fit meets. Luck is subtracted.
+
+On the ladder the level plays whole games against the next one as installed: as installed itself, and after 500 and 5,000 hands.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from pydantic import Field
+
+from agents.arena.matches import play_match
+from agents.arena.results import Estimate, ratio, versions, weighted
+from agents.arena.series import play_series
+from agents.config import Config
+from agents.levels.level import Level, LevelError
+from agents.levels.player import LevelPlayer
+from ginenv.bots.heuristics import StylePlayer
+from ginenv.bots.population import draw_styles
+from ginenv.errors import GinError
+from ginenv.tables.players import BasePlayer, Player, make_player
+from ginenv.view.view import VIEW
+
+Progress = Callable[[str], None]
+WAYS = ("frozen", "own", "mixed", "experienced")
+EXPERIENCE = 5000
+# Hands after which a level plays on the ladder.
+STAGES = {"as_installed": 0, "after_500": 500, "after_5000": EXPERIENCE}
+STRANGERS = ("py:agents.levels.bench.strangers:DrawSampler", "py:agents.levels.bench.strangers:MeldWatcher")
+GAINS = {
+    "total": ("own", "frozen"),
+    "specific": ("own", "mixed"),
+    "mixed": ("mixed", "frozen"),
+    "experienced": ("experienced", "frozen"),
+}
+
+
+class MeasureConfig(Config):
+    """How a level is measured.
+
+    Attributes:
+        series: independent series against every opponent.
+        hands: of each series.
+        styles: number of opponents drawn from the population, with a seed that nothing else uses.
+        strangers: opponents of other kinds, by name.
+        above: the next level of the ladder; none when empty.
+        games: whole games against it, at each stage.
+        worlds: worlds of the level's search in series; on the ladder it has its own number.
+        rules: a preset's name.
+        seed: of deals, opponents and players.
+    """
+
+    series: int = Field(24, ge=2)
+    hands: int = Field(500, ge=20)
+    styles: int = Field(12, ge=2)
+    strangers: tuple[str, ...] = STRANGERS
+    above: str = ""
+    games: int = Field(2000, ge=2)
+    worlds: int = Field(0, ge=0)
+    rules: str = "eaai"
+    seed: int = Field(4810, ge=0)
+
+
+def windows(hands: int) -> dict[str, tuple[int, int]]:
+    """The parts of a series that gains are given for, by name: the first tenth, up to two fifths, and the rest."""
+    edges = (0, hands // 10, 2 * hands // 5, hands)
+    return {f"{low + 1}_{high}": (low, high) for low, high in pairwise(edges)}
+
+
+class PlayersBySeries(BasePlayer):
+    """Several players, each with its own series: series ``i`` is played by player ``i // series``.
+
+    Args:
+        players: the players.
+        series: number of series of each.
+    """
+
+    name = "players by series"
+
+    def __init__(self, players: Sequence[Player], series: int) -> None:
+        super().__init__()
+        self.players, self.series = players, series
+
+    def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
+        """Asks each player about its own series."""
+        if slots is None:
+            raise GinError("slots are missing; players by series need the series of each view")
+        actions = np.empty(len(views), np.int64)
+        for k, player in enumerate(self.players):
+            rows = np.flatnonzero(np.asarray(slots) // self.series == k)
+            if rows.size:
+                actions[rows] = player.act(views[rows], slots[rows])
+        return actions
+
+
+class MisinformedPlayer(LevelPlayer):
+    """A level that is shown, in place of the hands that it plays, as many of all other opponents in turn.
+
+    Args:
+        level: as installed.
+        seed: of its choices.
+        hands: final views, ``VIEW[opponents, series, hands]``.
+    """
+
+    def __init__(self, level: Level, seed: int, hands: np.ndarray) -> None:
+        super().__init__(level, seed)
+        self.hands, self.played = hands, np.zeros(hands.shape[0] * hands.shape[1], np.int64)
+
+    def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
+        """Learns from the hands that are shown instead."""
+        assert slots is not None
+        opponent, series = np.divmod(np.asarray(slots), self.hands.shape[1])
+        hand, count = self.played[slots], len(self.hands)
+        self.played[slots] += 1
+        super().observe_hands(self.hands[(opponent + 1 + hand % (count - 1)) % count, series, hand], slots)
+
+
+def play_ways(level: Level, opponents: Sequence[Player], config: MeasureConfig) -> dict[str, np.ndarray]:
+    """Points less luck of each way of playing: ``float64[opponents, series, hands]``."""
+    shape = (len(opponents), config.series, config.hands)
+    shown = np.zeros(shape, VIEW)
+
+    def play(player: Player, keep: bool = False) -> np.ndarray:
+        for opponent in opponents:
+            opponent.reset(config.seed)
+
+        def after(views: np.ndarray, rows: np.ndarray, numbers: np.ndarray) -> None:
+            if keep:
+                shown[rows // config.series, rows % config.series, numbers] = views
+
+        points = play_series(
+            player, PlayersBySeries(opponents, config.series), series=shape[0] * shape[1], hands=config.hands, seed=config.seed,
+            rules=config.rules, after=after, less_luck=True, starts=[config.series * k for k in range(len(opponents))],
+        )  # fmt: skip
+        return points.astype(np.float64).reshape(shape)
+
+    played = {
+        "frozen": play(LevelPlayer(level, config.seed, learn=False)),
+        "own": play(LevelPlayer(level, config.seed), keep=True),
+        "experienced": play(LevelPlayer(level, config.seed, experience=EXPERIENCE)),
+    }
+    return played | {"mixed": play(MisinformedPlayer(level, config.seed, shown))}
+
+
+def estimates(differences: np.ndarray) -> dict[str, Any]:
+    """Mean of ``float64[opponents, series]``, with its interval for these opponents, and for opponents drawn anew from their kind."""
+    means = differences.mean(1)
+    drawn_anew = ratio(means, np.ones(len(means)))
+    found = weighted(list(differences), [1 / len(differences)] * len(differences))
+    return found.to_dict() | {"drawn_anew": drawn_anew.to_dict()}
+
+
+def gains(points: dict[str, np.ndarray], hands: int) -> dict[str, dict[str, Any]]:
+    """Every gain (``GAINS``) by window, as estimates."""
+    return {
+        name: {
+            window: estimates((points[one] - points[other])[:, :, low:high].mean(2))
+            for window, (low, high) in windows(hands).items()
+        }
+        for name, (one, other) in GAINS.items()
+    }
+
+
+def ladder(level: Level, config: MeasureConfig, progress: Progress) -> dict[str, Any]:
+    """Games against the next level as installed, at each stage of growth."""
+    found = {}
+    for stage, hands in STAGES.items():
+        progress(f"{stage.replace('_', ' ')} against {config.above}")
+        player = LevelPlayer(level, config.seed, learn=False, experience=hands)
+        above = make_player(f"{config.above}:learn=false" if config.above.startswith("level-") else config.above)
+        match = play_match(player, above, rules=config.rules, pairs=config.games // 2, seed=config.seed)
+        found[stage] = {"share": match.share.to_dict(), "points": match.points.to_dict(), "games": config.games}
+    return found
+
+
+def measure(level: Level, config: MeasureConfig, progress: Progress = lambda words: None) -> dict[str, Any]:
+    """Measures a level; all figures as plain values.
+
+    Args:
+        level: the level.
+        config: how much is played.
+        progress: called with a description of what is played next.
+
+    Raises:
+        LevelError: if the level learns nothing.
+        GinError: if an opponent or the rules do not exist.
+    """
+    if not level.learns:
+        raise LevelError(f"{level.name} learns nothing; measure a level that learns")
+    began = time.perf_counter()
+    named = [make_player(name, config.seed + 101 + k) for k, name in enumerate(config.strangers)]
+    itself = LevelPlayer(level.with_settings(worlds=0), config.seed + 1, learn=False)
+    document: dict[str, Any] = {"level": level.name, "sha256": level.digest, "versions": versions()}
+    document["settings"], document["config"] = level.settings.model_dump(mode="json"), config.model_dump(mode="json")
+    if config.above:
+        document["ladder"] = ladder(level, config, progress)
+    quick = level.with_settings(worlds=config.worlds)
+    progress(f"{config.styles} styles, {config.series} series of {config.hands} hands each, played in four ways")
+    drawn = draw_styles(config.seed, config.styles)
+    styles: list[Player] = [StylePlayer(drawn[k : k + 1], config.seed) for k in range(config.styles)]
+    document |= {"gains": gains(play_ways(quick, styles, config), config.hands)}
+    progress("strangers")
+    points = play_ways(quick, [*named, itself], config)
+    document["strangers"] = gains(points, config.hands) | {
+        "by_opponent": {
+            name: {gain: _one((points[one] - points[other])[k]).to_dict() for gain, (one, other) in GAINS.items()}
+            for k, name in enumerate([*(player.name for player in named), "the level itself"])
+        }
+    }
+    return document | {"seconds": round(time.perf_counter() - began, 1)}
+
+
+def hands_to_play(config: MeasureConfig) -> int:
+    """How many hands of series are played in all, for a progress bar."""
+    return len(WAYS) * (config.styles + len(config.strangers) + 1) * config.series * config.hands
+
+
+def _text(estimate: dict[str, Any], percent: bool = False) -> str:
+    return Estimate(estimate["mean"], (estimate["high"] - estimate["low"]) / 2).text(percent)
+
+
+def summary(document: dict[str, Any]) -> list[str]:
+    """The figures of ``measure`` in a few lines."""
+    lines = [
+        f"{document['level']} {stage.replace('_', ' ')} against {document['config']['above']}: "
+        f"{_text(found['share'], percent=True)} of {found['games']} games, {_text(found['points'])} points per hand"
+        for stage, found in document.get("ladder", {}).items()
+    ]
+    for who, found in (("styles", document["gains"]), ("strangers", document["strangers"])):
+        for gain, (one, other) in GAINS.items():
+            parts = (f"hands {key.replace('_', ' to ')} {_text(value)}" for key, value in found[gain].items())
+            lines.append(f"{who}, {one} less {other}, points per hand: {', '.join(parts)}")
+    return lines
+
+
+def _one(differences: np.ndarray) -> Estimate:
+    """The mean over one opponent's series, ``float64[series, hands]``."""
+    return ratio(differences.mean(1), np.ones(len(differences)))
