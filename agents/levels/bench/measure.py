@@ -175,6 +175,10 @@ def ladder(level: Level, config: MeasureConfig, progress: Progress) -> dict[str,
     """Games against the next level as installed, at each stage of growth."""
     found = {}
     for stage, hands in STAGES.items():
+        if hands and not level.gained(hands):
+            # A level that does not grow plays the same games again.
+            found[stage] = found["as_installed"]
+            continue
         progress(f"{stage.replace('_', ' ')} against {config.above}")
         player = LevelPlayer(level, config.seed, learn=False, experience=hands)
         above = make_player(f"{config.above}:learn=false" if config.above.startswith("level-") else config.above)
