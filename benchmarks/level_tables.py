@@ -12,7 +12,12 @@ RESULTS = Path(__file__).parent / "results" / "levels.json"
 
 
 def _rows() -> dict[str, dict[str, Any]]:
-    return json.loads(RESULTS.read_text(encoding="utf-8"))
+    """The figures of the levels that have been measured since they last changed, by name."""
+    return json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+
+
+def _table(headings: list[str], rows: list[list[str]]) -> list[str]:
+    return table(headings, rows) if rows else ["The levels have changed since they were last measured.\n"]
 
 
 def ladder_table() -> list[str]:
@@ -23,7 +28,7 @@ def ladder_table() -> list[str]:
         + [interval(row["ladder"]["as_installed"]["points"])]
         for name, row in _rows().items()
     ]
-    return table(
+    return _table(
         [
             "games won of the next level as installed",
             "games",
@@ -54,7 +59,7 @@ def gains_table() -> list[str]:
                 interval(strangers["specific"]), interval(strangers["total"]),
             ]
         )  # fmt: skip
-    return table(
+    return _table(
         [
             "gain by learning, points per hand", "series", "in all: own less frozen", "after 5,000 hands", "specific: own less mixed",
             "the same for opponents drawn anew", "specific, strangers of other kinds", "in all, strangers",
@@ -73,7 +78,7 @@ def variety_table() -> list[str]:
         for name, row in _rows().items()
         if (found := row.get("variety"))
     ]  # fmt: skip
-    return table(
+    return _table(
         [
             "the same deal 1,000 times against `formula`",
             "deals",
@@ -106,4 +111,4 @@ def levels_summary() -> list[str]:
         "gain in points per hand",
         "by knowing whom",
     ]
-    return table(headings, rows)
+    return _table(headings, rows)

@@ -192,49 +192,47 @@ def test_max_logit_gap_is_halved_where_choices_are_uniform(level: Level) -> None
     assert (tried(20.0) == tried(2.0)).all() and (tried(20.0) != tried(1.0)).any()
 
 
-@pytest.mark.parametrize("growth", [0.0, 1.0])
-def test_fitting_finds_what_wins_points_of_whom(level: Level, monkeypatch: pytest.MonkeyPatch, growth: float) -> None:
-    """Points are replaced: who takes many upcards is to be answered by taking many, who takes few by taking none."""
-    column = FEATURES.index("any upcard")
+@pytest.mark.parametrize("against", ["whom", "everybody"])
+def test_fitting_finds_what_wins_points(level: Level, monkeypatch: pytest.MonkeyPatch, against: str) -> None:
+    """Points are replaced: upcards win, or only against whoever takes many, and against who takes few they lose."""
+    column, general = FEATURES.index("any upcard"), against == "everybody"
+    fits: list[Any] = []
 
     def rewarded(fit: Any, bias: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        fits.append(fit)
         _, gradients = play(fit, bias, seed)
-        return 10 * sides(fit)[:, None] * gradients[..., column], gradients
+        return 10 * (1.0 if general else sides(fit)[:, None]) * gradients[..., column], gradients
 
     def sides(fit: Any) -> np.ndarray:
         """1 for who takes more upcards than most, -1 for the others."""
-        fits.append(fit)
         return np.where(fit.known[:, column] > np.median(fit.known[:, column]), 1.0, -1.0)
 
-    play, fits = fit_module._Fit._play, []
+    play = fit_module._Fit._play
     monkeypatch.setattr(fit_module._Fit, "_play", rewarded)
-    monkeypatch.setattr(fit_module, "HISTORIES", (20, 40))
+    monkeypatch.setattr(fit_module, "HISTORIES", (8, 16))
     values = {
-        "styles": 24,
-        "strong": 0.25,
+        "styles": 8,
+        "strong": 0.5,
         "rounds": 1,
-        "specific_rounds": 2,
-        "series": 240,
-        "hands": 4,
+        "specific_rounds": 1,
+        "series": 96,
+        "hands": 6,
         "rate": 0.4,
         "seed": 3,
     }
-    found, level = [], level.with_settings(growth=growth)
-    for caution in (1.0, 0.5):
-        config = parse_config(values | {"caution": caution}, FitConfig)
-        done: list[int] = []
-        with counting_hands(done.append):
-            found.append(fit_responses(level, config))
-        assert done[-1] == hands_to_play(level, config)
-    logit_bias = (fits[0].known @ found[0].specific)[:, column]
-    side = sides(fits[0])
-    assert logit_bias[side > 0].mean() - logit_bias[side < 0].mean() > 0.1
-    np.testing.assert_allclose(found[1].specific, found[0].specific / 2)
-    # A level that does not grow has no general part; the curve of another begins at nothing and rises.
-    assert bool(found[0].general.any()) == bool(growth)
-    gains = found[0].gains
-    assert gains[0].tolist() == [0, 0] and (np.diff(gains, axis=0) > 0).all() and (growth or len(gains) == 1)
-    assert found[0].about["config"]["rounds"] == 1
+    config = parse_config(values | {"caution": 0.0 if general else 1.0}, FitConfig)
+    level, done = level.with_settings(growth=float(general)), []
+    with counting_hands(done.append):
+        found = fit_responses(level, config)
+    assert done[-1] == hands_to_play(level, config) and found.about["config"]["rounds"] == 1
+    assert found.gains[0].tolist() == [0, 0] and (np.diff(found.gains, axis=0) > 0).all()
+    # A level that does not grow has no general part; one without trust in what was found has no specific one.
+    assert found.general.any() == general and found.depends_on_opponent != general
+    logit_bias, side = (fits[0].known @ found.specific)[:, column], sides(fits[0])
+    if general:
+        assert found.general[column] > 0.1
+    else:
+        assert logit_bias[side > 0].mean() - logit_bias[side < 0].mean() > 0.1 and len(found.gains) == 1
 
 
 def test_points_that_depend_on_no_choice_say_nothing_of_any(level: Level, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,8 +3,8 @@
 python -m benchmarks.adaptation.levels                             all four levels
 python -m benchmarks.adaptation.levels --levels level-1 --series 24
 
-Each level's figures are written to ``benchmarks/results/levels.json`` as soon as they are there; those of other weights or settings than the
-installed ones are dropped. Level 4 plays on the ladder with its search, and learns with its network alone.
+Each level's figures are written to ``benchmarks/results/levels.json`` as soon as they are there; those of other weights or settings than
+the installed ones are dropped. Level 4 plays on the ladder with its search, and learns with its network alone.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def main() -> None:
     parser.add_argument("--series", type=int, default=24, help="against each opponent, 2 or more")
     parser.add_argument("--length", type=int, default=500, help="hands of each series")
     parser.add_argument("--games", type=int, default=2000, help="of each pair of the ladder")
-    parser.add_argument("--deals", type=int, default=24, help="played 1,000 times each")
+    parser.add_argument("--deals", type=int, default=24, help="played 1,000 times each; 0 leaves variety out")
     parser.add_argument("--hands", type=int, default=10000, help="for the cost of variety")
     arguments = parser.parse_args()
     console = Console()
@@ -68,7 +68,8 @@ def main() -> None:
         config = parse_config(counts | {"strangers": KINDS, "above": ABOVE[name]}, MeasureConfig)
         with progress_bar(console, hands_to_play(config), f"{name}, hands") as tick, counting_hands(tick):
             row = measure(level, config, console.print)
-        row["variety"] = variety(level, arguments.deals, arguments.hands)
+        if arguments.deals:
+            row["variety"] = variety(level, arguments.deals, arguments.hands)
         # Read again, because another level may have been measured meanwhile.
         write_json(RESULTS, dict(sorted((stored_results() | {name: row}).items())))
         console.print("\n".join(summary(row)))
