@@ -16,8 +16,6 @@ from agents.arena import MatchSettings, play_match
 from agents.arena.ladder import DATA
 from agents.arena.ratings import ratings
 from agents.files import write_json
-from agents.levels.bench.rating import read_rating
-from agents.levels.level import load_level
 
 # From the weakest to the strongest: with each, so many of its actions are drawn at random.
 BLUNDERS = ("0.9", "0.8", "0.7", "0.6", "0.5", "0.4", "0.3", "0.22", "0.15", "0.1", "0.05")
@@ -38,8 +36,8 @@ _PLACES, _FROM_NOVICES, _FROM_NETWORKS = 6, 7, 12
 # Pairs of games and of hands.
 PAIRS = dict.fromkeys(QUICK, (2000, 1000)) | dict.fromkeys(NOVICES, (1000, 500)) | dict.fromkeys(NETWORKS, (100, 150))
 SEED = 91
-# Where the ratings of the levels have this player, it has here too.
-ZERO = "simple"
+# The scale's zero is where this player has this rating: that of the levels' tournament of 2026-11-26 (docs/log/levels.md).
+ANCHOR, ANCHOR_RATING = "simple", -110.7
 
 
 def pairings() -> list[tuple[str, str]]:
@@ -73,9 +71,7 @@ def rated(found: list[dict[str, object]]) -> dict[str, dict[str, float]]:
         shares = np.repeat(np.arange(5) / 4, pairing["shares"])  # type: ignore[call-overload]
         scores[i, j] = np.stack([shares, np.ones(len(shares))], axis=1)
     table = ratings(scores, len(names), 200, SEED)
-    rating = read_rating(load_level("level-2"))
-    assert rating is not None
-    table += rating["field"][ZERO]["rating"] - table[names.index(ZERO), 0]
+    table += ANCHOR_RATING - table[names.index(ANCHOR), 0]
     return {
         name: dict(zip(("rating", "low", "high"), np.round(row, 1).tolist(), strict=True))
         for name, row in zip(names, table, strict=True)
