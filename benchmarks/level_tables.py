@@ -55,14 +55,14 @@ def gains_table() -> list[str]:
                 f"`{name}`" + (", network alone" if row["settings"]["worlds"] else ""),
                 f"{config['styles']} × {config['series']}, hands {last.replace('_', ' to ')}",
                 interval(gains["total"]), interval(gains["experienced"]),
-                interval(gains["specific"]), interval(gains["specific"]["drawn_anew"]),
+                interval(gains["specific"]), interval(gains["specific"]["newly_drawn"]),
                 interval(strangers["specific"]), interval(strangers["total"]),
             ]
         )  # fmt: skip
     return _table(
         [
             "gain by learning, points per hand", "series", "in all: own less frozen", "after 5,000 hands", "specific: own less mixed",
-            "the same for opponents drawn anew", "specific, strangers of other kinds", "in all, strangers",
+            "the same for newly drawn opponents", "specific, strangers of other kinds", "in all, strangers",
         ],
         rows,
     )  # fmt: skip

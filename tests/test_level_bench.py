@@ -41,7 +41,7 @@ def test_a_level_is_measured_on_the_same_deals(
     assert list(document["ladder"]) == list(STAGES) and list(document["gains"]["specific"]) == list(windows(20))
     assert len(document["strangers"]["by_opponent"]) == len(STRANGERS) + 1
     total = document["gains"]["total"]["9_20"]
-    assert total["low"] < total["mean"] < total["high"] and total["drawn_anew"]["mean"] == pytest.approx(
+    assert total["low"] < total["mean"] < total["high"] and total["newly_drawn"]["mean"] == pytest.approx(
         total["mean"], abs=1e-5
     )
     # The command does the same, and says it in words.
@@ -49,7 +49,7 @@ def test_a_level_is_measured_on_the_same_deals(
     levels(["measure", str(directory), "--above", "easy", "--out", str(tmp_path / "x.json"), "--set", *sizes])
     written = json.loads((tmp_path / "x.json").read_text())
     assert {**written, "seconds": 0} == {**document, "seconds": 0}
-    assert "own less mixed" in (said := capsys.readouterr().out) and f"{total['mean']:+.2f}" in said
+    assert "own less mixed" in (printed := capsys.readouterr().out) and f"{total['mean']:+.2f}" in printed
 
 
 def test_the_ways_part_only_where_something_is_known(level: Level) -> None:
@@ -68,7 +68,7 @@ def test_the_ways_part_only_where_something_is_known(level: Level) -> None:
 def test_intervals_are_of_the_opponents_played_and_of_others_like_them() -> None:
     values = np.random.default_rng(1).normal(0, 0.01, (4, 30)) + np.array([-3.0, -1.0, 1.0, 3.0])[:, None]
     found = estimates(values)
-    assert found["high"] - found["low"] < 0.02 < 2 < found["drawn_anew"]["high"] - found["drawn_anew"]["low"]
+    assert found["high"] - found["low"] < 0.02 < 2 < found["newly_drawn"]["high"] - found["newly_drawn"]["low"]
     assert found["mean"] == pytest.approx(values.mean(), abs=1e-5)
 
 

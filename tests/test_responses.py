@@ -205,7 +205,7 @@ def test_fitting_finds_what_wins_points(level: Level, monkeypatch: pytest.Monkey
 
     def sides(fit: Any) -> np.ndarray:
         """1 for who takes more upcards than most, -1 for the others."""
-        return np.where(fit.known[:, column] > np.median(fit.known[:, column]), 1.0, -1.0)
+        return np.where(fit.distances[:, column] > np.median(fit.distances[:, column]), 1.0, -1.0)
 
     play = fit_module._Fit._play
     monkeypatch.setattr(fit_module._Fit, "_play", rewarded)
@@ -228,7 +228,7 @@ def test_fitting_finds_what_wins_points(level: Level, monkeypatch: pytest.Monkey
     assert found.gains[0].tolist() == [0, 0] and (np.diff(found.gains, axis=0) > 0).all()
     # A level that does not grow has no general part; one without trust in what was found has no specific one.
     assert found.general.any() == general and found.depends_on_opponent != general
-    logit_bias, side = (fits[0].known @ found.specific)[:, column], sides(fits[0])
+    logit_bias, side = (fits[0].distances @ found.specific)[:, column], sides(fits[0])
     if general:
         assert found.general[column] > 0.1
     else:

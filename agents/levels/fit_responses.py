@@ -198,10 +198,10 @@ class _Fit:
     def __init__(self, level: Level, config: FitConfig, say: Progress) -> None:
         self.level, self.config, self.say = level, config, say
         self.opponents = _Opponents(level, config)
-        self.known = self._distances()
+        self.distances = self._known_distances()
         self.round = 0
 
-    def _distances(self) -> np.ndarray:
+    def _known_distances(self) -> np.ndarray:
         """What is known of the opponent of each series, ``float64[series, NUM_WEIGHTS]``."""
         count, config = self.opponents.count, self.config
         posteriors, hands = Posteriors(count), np.zeros(count, np.int64)
@@ -321,7 +321,7 @@ def fit_responses(level: Level, config: FitConfig, say: Progress = lambda words:
     nothing = Responses(general, gains, np.zeros((NUM_WEIGHTS, NUM_WEIGHTS)), {})
     grown = level.settings.gained(np.array([PACE_HANDS]))
     fixed = nothing.logit_bias(np.zeros((1, 1 + NUM_WEIGHTS)), grown)[0]
-    specific, more = fit.climb(fixed, fit.known, config.specific_rounds)
+    specific, more = fit.climb(fixed, fit.distances, config.specific_rounds)
     return Responses(
         general, gains, config.caution * specific, _about(level, config, began) | {"points": rounds + more}
     )

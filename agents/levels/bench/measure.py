@@ -153,11 +153,11 @@ def play_ways(level: Level, opponents: Sequence[Player], config: MeasureConfig) 
 
 
 def estimates(differences: np.ndarray) -> dict[str, Any]:
-    """Mean of ``float64[opponents, series]``, with its interval for these opponents, and for opponents drawn anew from their kind."""
+    """Mean of ``float64[opponents, series]``, with its interval for these opponents, and for newly drawn opponents from their kind."""
     means = differences.mean(1)
-    drawn_anew = ratio(means, np.ones(len(means)))
+    newly_drawn = ratio(means, np.ones(len(means)))
     found = weighted(list(differences), [1 / len(differences)] * len(differences))
-    return found.to_dict() | {"drawn_anew": drawn_anew.to_dict()}
+    return found.to_dict() | {"newly_drawn": newly_drawn.to_dict()}
 
 
 def gains(points: dict[str, np.ndarray], hands: int) -> dict[str, dict[str, Any]]:
