@@ -22,8 +22,8 @@ DATA = Path(__file__).resolve().parents[1] / "data" / "ladder.json"
 _STEP, _BEYOND = 5.0, 300.0
 # Width, in ratings, of what counts as near in a curve.
 _BANDWIDTH = 200.0
-# A sample's deviation counts as much as that of the rungs' matches once it has so many pairs.
-_USUAL_PAIRS = 20.0
+# A sample's deviation counts as much as that of the rungs' matches once it has so many pairs: styles differ.
+_USUAL_PAIRS = 6.0
 # Rungs further away teach little, and their points were not measured.
 _NEAR = 600.0
 
@@ -122,18 +122,20 @@ class Ladder:
         Args:
             played: for each rung that was met, the points per hand in every pair of mirrored hands.
         """
-        total = np.zeros(len(self.grid))
         # Hands may scatter more than those of the rungs do: a forfeit costs much.
         square, freedom = _USUAL_PAIRS, _USUAL_PAIRS
         for name, margins in played.items():
             deviation = self._curves[name][1][int(np.argmax(self._curves[name][0] >= np.mean(margins)))]
             square += float(np.square(np.asarray(margins) - np.mean(margins)).sum()) / deviation**2
             freedom += len(margins) - 1
+        distance, total = np.zeros((2, len(self.grid)))
         for name, margins in played.items():
             points, deviation = self._curves[name]
             variance = square / freedom * deviation**2 / len(margins) + self.mismatch**2
-            total -= (np.mean(margins) - points) ** 2 / (2 * variance) + np.log(variance) / 2
-        return total
+            distance += (np.mean(margins) - points) ** 2 / variance
+            total -= np.log(variance) / 2
+        # Student's density, since the deviation is an estimate.
+        return total - (freedom + len(played)) / 2 * np.log1p(distance / freedom)
 
     def _posterior(self, played: Mapping[str, Sequence[float]]) -> np.ndarray:
         found = self.log_likelihood(played)

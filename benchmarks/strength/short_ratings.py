@@ -23,9 +23,10 @@ from agents.files import write_json
 
 RESULTS = Path(__file__).resolve().parents[1] / "results" / "short_ratings.json"
 PLAYERS = (
+    "style:base=camper,blunder=0.35",
+    "style:base=hoards-pairs,knock=6,blunder=0.2",
     "style:base=prefers-sets",
     "style:base=formula,blunder=0.1",
-    "style:base=camper,blunder=0.35",
     "style:base=sheds-high,knock=4",
 )
 TRIES, BLOCK, HANDS = 100, 5, (20, 60, 80)

@@ -1,0 +1,180 @@
+"""``gin rate``: what a few hands say on the ladder, how a rating goes on, and what is told of programs."""
+
+import json
+from dataclasses import asdict
+
+import numpy as np
+import pytest
+
+from agents.analysis.losses import Losses
+from agents.arena.ladder import Ladder, shipped_ladder
+from agents.arena.matches import MatchSettings
+from agents.arena.short_rating import Block, ShortRating, play_block
+from agents.cli.rate import RateConfig, rate
+from ginenv.errors import GinError
+from tests.support.programs import command
+from tests.support.refusals import refuses
+
+STYLE = "style:base=simple,blunder=0.35"
+
+
+def scored(ladder: Ladder, opponent: str, rating: float, pairs: int, rng: np.random.Generator) -> list[float]:
+    """Points per hand as the ladder expects them of a player with this rating."""
+    points, deviation = (float(np.interp(rating, ladder.grid, curve)) for curve in ladder._curves[opponent])
+    return rng.normal(points, deviation, pairs).tolist()
+
+
+@pytest.mark.parametrize("true", [-2200.0, -1000.0, -300.0, 60.0])
+def test_intervals_cover_and_shrink_with_the_hands(true):
+    ladder, rng, covered, halves = shipped_ladder(), np.random.default_rng(5), 0, []
+    for _ in range(60):
+        found = ShortRating("somebody", ladder)
+        for opponent, pairs in found.steps(30, 5):
+            assert opponent in ladder.opponents
+            points = scored(ladder, opponent, true, pairs, rng)
+            found.blocks.append(Block(opponent, points, points, 0, 0.0))
+            if found.pairs in (10, 30):
+                halves.append((found.pairs, found.rating.half))
+        covered += found.rating.low <= true <= found.rating.high
+        assert abs(ladder.rating_of(opponent) - true) < 1000
+    assert covered >= 54
+    early, late = (np.mean([half for pairs, half in halves if pairs == count]) for count in (10, 30))
+    assert late < 0.85 * early
+
+
+def test_a_player_of_the_ladder_does_not_meet_itself():
+    ladder = shipped_ladder()
+    assert ladder.next_rung({}, 5, ladder.next_rung({}, 5)) != ladder.next_rung({}, 5)
+
+
+def test_a_precise_rating_ends_early():
+    ladder, rng = shipped_ladder(), np.random.default_rng(1)
+    found = ShortRating("somebody", ladder)
+    for opponent, pairs in found.steps(500, 5, half=200.0):
+        points = scored(ladder, opponent, -300, pairs, rng)
+        found.blocks.append(Block(opponent, points, points, 0, 0.0))
+    assert found.rating.half <= 200 and 10 <= found.pairs < 100
+
+
+def test_hands_that_scatter_more_widen_the_interval():
+    ladder = shipped_ladder()
+    points = np.tile([-1.0, 1.0], 15)
+    narrow, wide = (ladder.rate({"simple": (scale * points).tolist()}).half for scale in (5, 40))
+    assert wide > 1.5 * narrow
+
+
+def test_a_larger_budget_goes_on_and_keeps_what_was_played(tmp_path, capsys):
+    path = tmp_path / "rating.json"
+    rate(RateConfig(player=STYLE, budget="4-hands", block=4, worlds=0, out=path))
+    first = json.loads(path.read_text())
+    assert first["hands"] == 4 and first["decisions"] > 0 and first["illegal"] == 0 and not first["loss_per_decision"]
+    rate(RateConfig(player=STYLE, budget="8", block=4, worlds=0, out=path))
+    second = json.loads(path.read_text())
+    assert second["hands"] == 8 and second["blocks"][:1] == first["blocks"] and len(second["blocks"]) == 2
+    rating = second["rating"]
+    assert rating["low"] < rating["rating"] < rating["high"] and f"{rating['rating']:+.0f}" in capsys.readouterr().out
+    fresh = ShortRating(STYLE, shipped_ladder(), [Block(**block) for block in second["blocks"]])
+    assert fresh.to_dict()["rating"] == rating and [asdict(block) for block in fresh.blocks] == second["blocks"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "facts"),
+    [
+        ({"budget": "an hour"}, ["60-hands"]),
+        ({"budget": "0-hands"}, ["60-hands"]),
+        ({"player": "simple"}, ["simple", "player"]),
+        ({"seed": 3}, ["seed", "3"]),
+        ({"player": "simpel"}, ["simpel", "simple"]),
+        ({"player": "level-2:learn=true"}, ["learn=true"]),
+    ],
+)
+def test_what_cannot_be_rated_is_refused(tmp_path, changes, facts):
+    path = tmp_path / "rating.json"
+    path.write_text(json.dumps({"player": STYLE, "seed": 0, "worlds": 0, "blocks": []}))
+    with refuses(GinError, *facts):
+        rate(RateConfig(**{"player": STYLE, "worlds": 0, "out": path} | changes))
+    assert json.loads(path.read_text())["blocks"] == []
+
+
+@pytest.mark.parametrize(
+    "content", ["", "[]", '{"player": 3}', '{"player": "PLAYER", "seed": 0, "worlds": 0, "blocks": [{}]}']
+)
+def test_a_file_that_holds_no_rating_is_left_alone(tmp_path, content):
+    path = tmp_path / "rating.json"
+    path.write_text(content.replace("PLAYER", STYLE))
+    if not content:
+        rate(RateConfig(player=STYLE, budget="2", block=2, worlds=0, out=path))
+        return
+    with pytest.raises(GinError):
+        rate(RateConfig(player=STYLE, budget="2", block=2, worlds=0, out=path))
+    assert path.read_text() == content.replace("PLAYER", STYLE)
+
+
+# Draws from the stock and discards its first card; says what that took. Its second argument says when it fails, and how.
+PROGRAM = """
+import json, sys
+asked = 0
+for line in sys.stdin:
+    message = json.loads(line)
+    if message["type"] == "hello":
+        print(json.dumps({"type": "ready", "protocol": 1}), flush=True)
+    elif message["type"] == "act":
+        answers = []
+        for game in message["games"]:
+            if "legal" in game:
+                asked += 1
+                action = game["legal"][0] if game["phase"] != "draw" else "draw stock"
+                if asked == 3 and sys.argv[1] == "illegal":
+                    action = "discard ZZ"
+                if asked == 3 and sys.argv[1] == "crash":
+                    sys.exit("the endpoint is gone")
+                answers.append({"slot": game["slot"], "action": action, "usage": {"prompt_tokens": 10, "illegal": 1}})
+        print(json.dumps({"type": "answers", "id": message["id"], "answers": answers}), flush=True)
+    else:
+        break
+"""
+
+
+@pytest.fixture
+def program(tmp_path):
+    script = tmp_path / "program.py"
+    script.write_text(PROGRAM, encoding="utf-8")
+    return lambda fails: command(script, fails)
+
+
+def test_illegal_actions_and_tokens_are_counted(tmp_path, program):
+    path = tmp_path / "rating.json"
+    rate(RateConfig(player=program("illegal"), budget="4-hands", block=4, worlds=0, out=path))
+    found = json.loads(path.read_text())
+    # Each decision took back one; one more was played, and lost its hand.
+    assert found["illegal"] == found["usage"]["illegal"] + 1 and found["forfeits"] == 1
+    assert found["usage"]["prompt_tokens"] == 10 * found["usage"]["illegal"] > 0
+    assert found["seconds_per_decision"] > 0
+
+
+def test_a_program_that_breaks_costs_no_rating(tmp_path, program):
+    path = tmp_path / "rating.json"
+    with refuses(GinError, "crash", "endpoint"):
+        rate(RateConfig(player=program("crash"), budget="4-hands", block=4, worlds=0, out=path))
+    assert not path.exists()
+    rate(RateConfig(player=STYLE, budget="2-hands", block=2, worlds=0, out=path))
+    kept = json.loads(path.read_text())
+    path.write_text(json.dumps(kept | {"player": program("crash")}))
+    with refuses(GinError, "crash"):
+        rate(RateConfig(player=program("crash"), budget="6-hands", block=4, worlds=0, out=path))
+    assert json.loads(path.read_text())["blocks"] == kept["blocks"]
+
+
+def test_losses_add_up_over_kinds_and_are_larger_for_a_random_player():
+    analysts = Losses(worlds=8)
+    means = {}
+    for player in ("random", "network"):
+        _, hands, finished = play_block(
+            player, "simple", MatchSettings(unit="hands", luck=False), 0, 1, lambda done: None
+        )
+        assert finished and len(hands) == 2
+        rows = analysts.sums(hands)
+        decisions = sum(hand.after(k).turn == seat for hand, seat in hands for k in range(len(hand.history)))
+        assert sum(row[0] for row in rows.values()) == decisions
+        means[player] = sum(row[1] for row in rows.values()) / decisions
+    assert means["random"] > means["network"] + 1
