@@ -13,7 +13,7 @@ import json
 import sys
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -176,25 +176,18 @@ class Tournament:
         Returns:
             Whether all blocks have been played.
         """
-        blocks = self.blocks()
-        waiting = [block for block in blocks if not self._path(block).exists()]
-        done = len(blocks) - len(waiting)
-        with defer_interrupts(), contextlib.suppress(KeyboardInterrupt):
-            for number, part in self._parts(waiting, executor):
-                if not part.complete:
-                    return False
-                self._save(waiting[number], part)
-                done += 1
-                tick(done)
-        return done == len(blocks)
+        return play_all([self], tick, executor)
 
-    def _parts(self, blocks: list[Block], executor: Executor | None) -> Iterator[tuple[int, Part]]:
-        tasks = [((self.specs[b.a], self.specs[b.b]), (self.settings, b.first, b.pairs)) for b in blocks]
-        if executor is not None:
-            return run_tasks(executor, play_part, tasks)
-        return ((number, play_part(specs, *rest)) for number, (specs, rest) in enumerate(tasks))
+    def is_played(self, block: Block) -> bool:
+        """Whether a block has been played."""
+        return self._path(block).exists()
 
-    def _save(self, block: Block, part: Part) -> None:
+    def task(self, block: Block) -> tuple[tuple[str, str], tuple[MatchSettings, int, int]]:
+        """What ``play_part`` needs to play a block."""
+        return (self.specs[block.a], self.specs[block.b]), (self.settings, block.first, block.pairs)
+
+    def save(self, block: Block, part: Part) -> None:
+        """Keeps the results of a block that has been played."""
         luck = np.zeros((0, 2)) if part.luck is None else part.luck
         faults = np.frombuffer(json.dumps(part.faults).encode(), np.uint8)
 
@@ -228,12 +221,12 @@ class Tournament:
         """Number of pairs in a series of this match: a block if one of the two players learns, else 0."""
         return self.config.block if {self.specs[a], self.specs[b]} & set(self.learners) else 0
 
-    def standings(self) -> Standings:
-        """The results of the blocks that have been played."""
+    def matches(self) -> tuple[dict[tuple[int, int], MatchResult], int]:
+        """The results of the blocks that have been played, by pair of players, and the number of those that have not."""
         parts: dict[tuple[int, int], list[Part]] = {}
         missing = 0
         for block in self.blocks():
-            if self._path(block).exists():
+            if self.is_played(block):
                 parts.setdefault((block.a, block.b), []).append(self._load(block))
             else:
                 missing += 1
@@ -243,7 +236,35 @@ class Tournament:
             )
             for (a, b), found in parts.items()
         }
+        return matches, missing
+
+    def standings(self) -> Standings:
+        """The results of the blocks that have been played, with ratings."""
+        matches, missing = self.matches()
         return Standings(self.names, self.specs, matches, missing, self.config, self.versions_of, self.searches)
+
+
+def play_all(
+    tournaments: Sequence[Tournament], tick: Callable[[int], None] = lambda done: None, executor: Executor | None = None
+) -> bool:
+    """Plays the missing blocks of tournaments (see ``Tournament.play``), the first ones of each before any later ones."""
+    blocks = sorted(((each, block) for each in tournaments for block in each.blocks()), key=lambda pair: pair[1].first)
+    waiting = [(each, block) for each, block in blocks if not each.is_played(block)]
+    done, tasks = len(blocks) - len(waiting), [each.task(block) for each, block in waiting]
+    with defer_interrupts(), contextlib.suppress(KeyboardInterrupt):
+        parts = (
+            run_tasks(executor, play_part, tasks)
+            if executor is not None
+            else ((number, play_part(specs, *rest)) for number, (specs, rest) in enumerate(tasks))
+        )
+        for number, part in parts:
+            if not part.complete:
+                return False
+            each, block = waiting[number]
+            each.save(block, part)
+            done += 1
+            tick(done)
+    return done == len(blocks)
 
 
 def _read_claim(path: Path) -> dict[str, Any]:

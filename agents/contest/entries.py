@@ -1,0 +1,209 @@
+"""The bots in a contest's folder: what is a bot, how it is compiled, and the command that runs it within its memory.
+
+    NAME.py NAME.java NAME.rs NAME.cpp      a program of the line protocol in one file; in Java the file is named after its class
+    NAME.jar                                one that runs by itself, or a player of the 2021 challenge
+    NAME/                                   a folder with such a file and what belongs to it, or with a program ``run``
+
+Nothing here runs a bot; compilers read its sources.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from agents.contest.jars import player_in
+from agents.files import replacing, write_text
+from ginenv.errors import GinError
+
+_COMPILE_SECONDS = 300
+# Folders in which tools and editors keep what is no part of a bot.
+_LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "target", "build", "*.pyc")
+_RUN = """#!/bin/sh
+# What `gin contest` starts for this bot: each of its processes gets at most {memory} MB.
+cd "$(dirname "$0")/files" || exit 1
+ulimit -d {kilobytes}
+exec {command}
+"""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A bot of the folder.
+
+    Attributes:
+        name: its name in the standings.
+        path: its file or folder.
+    """
+
+    name: str
+    path: Path
+
+    @property
+    def main(self) -> Path:
+        """The file that is run or compiled.
+
+        Raises:
+            GinError: if a folder does not say which.
+        """
+        if self.path.is_file():
+            return self.path
+        found = sorted(each for each in self.path.iterdir() if each.suffix in _COMMANDS or each.name == "run")
+        named = [each for each in found if each.stem.casefold() in ("run", "main", "bot", self.name.casefold())]
+        chosen = named if len(found) > 1 else found
+        if len(chosen) != 1:
+            raise GinError(
+                f"the folder has to hold one bot: a program 'run', or one file {_suffixes()} named bot, main or as the folder; "
+                f"it holds {', '.join(each.name for each in found) or 'none'}"
+            )
+        return chosen[0]
+
+    def digest(self, *settings: object) -> str:
+        """A hash of all that the bot consists of, and of these settings."""
+        made = hashlib.sha256(repr((self.name, settings)).encode())
+        for file in _files(self.path):
+            made.update(f"{file.relative_to(self.path.parent)}\0{file.stat().st_size}\0".encode())
+            made.update(file.read_bytes())
+        return made.hexdigest()[:12]
+
+
+def _files(path: Path) -> Iterator[Path]:
+    if path.is_file():
+        yield path
+        return
+    for folder, folders, names in os.walk(path):
+        left_out = _LEFT_OUT(folder, [*folders, *names])
+        folders[:] = sorted(set(folders) - left_out)
+        yield from (Path(folder, name) for name in sorted(set(names) - left_out) if Path(folder, name).is_file())
+
+
+def _suffixes() -> str:
+    return ", ".join(_COMMANDS)
+
+
+def find_entries(directory: Path) -> list[Entry]:
+    """The bots in a folder, by name. Of two files that differ in their kinds alone, each keeps its kind in its name.
+
+    Raises:
+        GinError: if it is not a folder, or holds no bot.
+    """
+    if not directory.is_dir():
+        raise GinError(f"{directory} is not a folder of bots")
+    left_out = _LEFT_OUT(str(directory), os.listdir(directory))
+    paths = sorted(each for each in directory.iterdir() if each.name not in left_out)
+    paths = [each for each in paths if each.is_dir() or each.suffix in _COMMANDS]
+    if not paths:
+        raise GinError(f"{directory} holds no bot; a bot is a file {_suffixes()}, or a folder with one")
+    stems = [path.stem.casefold() for path in paths]
+    names = [path.stem if stems.count(path.stem.casefold()) == 1 else path.name for path in paths]
+    for name in names:
+        if not re.fullmatch(r"[\w.+ -]{1,60}", name):
+            raise GinError(f"{name!r} cannot be a bot's name: letters, digits, blanks and ._+- only, at most 60")
+    return [Entry(name, path) for name, path in zip(names, paths, strict=True)]
+
+
+def build(entry: Entry, place: Path, memory: int, host: Path) -> Path:
+    """Compiles a bot, unless that has been done.
+
+    Args:
+        entry: the bot.
+        place: the folder that is made.
+        memory: the most memory that each of its processes gets, in MB.
+        host: the host for players of the 2021 challenge (``docs/bots.md``).
+
+    Returns:
+        The program that runs it.
+
+    Raises:
+        GinError: if it cannot be compiled, with the compiler's first words.
+    """
+    if not (place / "run").is_file():
+        main = entry.main
+        with replacing(place) as made:
+            if entry.path.is_dir():
+                shutil.copytree(entry.path, made / "files", ignore=_LEFT_OUT)
+            else:
+                (made / "files").mkdir()
+                shutil.copy(entry.path, made / "files")
+            command = (_run if main.name == "run" else _COMMANDS[main.suffix])(made / "files", main.name, memory, host)
+            text = _RUN.format(memory=memory, kilobytes=memory * 1024, command=shlex.join(command))
+            write_text(made / "run", text)
+            (made / "run").chmod(0o755)
+    return place / "run"
+
+
+def _compile(files: Path, *command: str) -> None:
+    try:
+        done = subprocess.run(
+            command, cwd=files, capture_output=True, text=True, errors="replace", timeout=_COMPILE_SECONDS
+        )
+    except FileNotFoundError:
+        raise GinError(f"{command[0]} is not installed, which compiles it") from None
+    except subprocess.TimeoutExpired:
+        raise GinError(f"{command[0]} did not finish in {_COMPILE_SECONDS} s") from None
+    if done.returncode:
+        raise GinError(f"{command[0]} does not compile it: {' '.join((done.stderr or done.stdout).split())[:600]}")
+
+
+def _run(files: Path, name: str, memory: int, host: Path) -> list[str]:
+    (files / name).chmod(0o755)
+    return [f"./{name}"]
+
+
+def _python(files: Path, name: str, memory: int, host: Path) -> list[str]:
+    return [sys.executable, name]
+
+
+def _java(memory: int, *words: str) -> list[str]:
+    # Half of it, so that the machine collects its garbage before its own needs exceed what it gets.
+    return ["java", f"-Xmx{max(16, memory // 2)}m", "-XX:+UseSerialGC", *words]
+
+
+def _java_source(files: Path, name: str, memory: int, host: Path) -> list[str]:
+    _compile(files, "javac", "-d", "classes", "-sourcepath", ".", name)
+    package = re.search(r"^\s*package\s+([\w.]+)\s*;", (files / name).read_text("utf-8", "replace"), re.M)
+    prefix = f"{package[1]}." if package else ""
+    return _java(memory, "-cp", "classes", prefix + Path(name).stem)
+
+
+def _rust(files: Path, name: str, memory: int, host: Path) -> list[str]:
+    _compile(files, "rustc", "-O", "--crate-name", "bot", name, "-o", "program")
+    return ["./program"]
+
+
+def _cpp(files: Path, name: str, memory: int, host: Path) -> list[str]:
+    _compile(files, "g++", "-O2", "-std=c++17", *sorted(each.name for each in files.glob("*.cpp")), "-o", "program")
+    return ["./program"]
+
+
+def _jar(files: Path, name: str, memory: int, host: Path) -> list[str]:
+    try:
+        found = player_in(files / name)
+    except (zipfile.BadZipFile, OSError) as error:
+        raise GinError(f"it is no jar ({error})") from None
+    if found is None:
+        return _java(memory, "-jar", name)
+    if not host.is_file():
+        raise GinError(
+            f"it is a player of the 2021 challenge, and its host {host} is missing; docs/bots.md says how to build it"
+        )
+    player, options = found
+    return _java(memory, "-cp", f"{host.resolve()}{os.pathsep}{name}", "Host", *options, player)
+
+
+_COMMANDS: dict[str, Callable[[Path, str, int, Path], list[str]]] = {
+    ".py": _python,
+    ".java": _java_source,
+    ".rs": _rust,
+    ".cpp": _cpp,
+    ".jar": _jar,
+}
