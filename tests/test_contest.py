@@ -98,7 +98,10 @@ def test_bots_that_hang_eat_memory_or_crash_spoil_no_standings_and_are_told_why(
     late = (contest.config.out / "bot-late.html").read_text(encoding="utf-8")
     assert "too many questions" in late and "deadwood at a knock" in late
     weak = (contest.config.out / "bot-weak.html").read_text(encoding="utf-8")
-    assert weak.count("<svg") == weak.count("better: <strong>") == len(contest.bots[-1].feedback["dearest"]) > 0
+    (bot,) = [each for each in contest.bots if each.name == "weak"]
+    assert bot.feedback is not None
+    shown = [each["position"] for each in bot.feedback["dearest"]]
+    assert shown and weak.count("better: <strong>") == len(shown) and all(each in weak for each in shown)
 
 
 def test_a_contest_goes_on_after_a_kill_and_after_a_bot_was_handed_in_again(folder):
