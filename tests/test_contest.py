@@ -83,7 +83,7 @@ def played(settings: ContestConfig) -> tuple[Contest, dict]:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not keep to the limit of memory")
-def test_bots_that_hang_eat_memory_or_crash_spoil_no_standings_and_are_told_why(folder):
+def test_bots_that_hang_eat_memory_or_crash_spoil_no_standings_and_learn_why(folder):
     contest, found = played(config(folder))
     names = [each["name"] for each in found["standings"]]
     assert set(names[:2]) == {"good", "folder"} and names[2:] == ["weak", "late"]

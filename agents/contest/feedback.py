@@ -47,9 +47,9 @@ def dearest_decisions(player: str, rules: Rules) -> dict[str, Any]:
             found["decisions"] += 1
             found["loss"] += each.loss or 0.0
             if each.mark in MARKS:
-                kept = {
+                shown = {
                     name: getattr(each, name) for name in ("kind", "mark", "hand", "played", "best", "loss", "error")
                 }
-                found["dearest"].append({**kept, "position": format_position(hand.after(each.move - 1))})
+                found["dearest"].append({**shown, "position": format_position(hand.after(each.move - 1))})
     found["dearest"] = sorted(found["dearest"], key=lambda each: -each["loss"])[:_SHOWN]
     return found
