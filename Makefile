@@ -31,6 +31,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip --disable-pip-version-check install --constraint constraints.txt
 
+# Kaggle's environments pin another OpenSpiel and ask for much that gin rummy does not need, so they come without their dependencies.
 # A stamp is touched when its step has succeeded; a later run repeats the step only if pyproject.toml or constraints.txt changed.
 SETUP := $(VENV)/.setup-done
 PEERS := $(VENV)/.peers-done
@@ -55,6 +56,7 @@ $(SETUP): pyproject.toml constraints.txt | $(BIN)/python
 
 $(PEERS): $(SETUP)
 	$(INSTALL) --editable ".[openspiel,ray,rlcard,video]"
+	$(INSTALL) --no-deps kaggle-environments==1.33.2
 	@touch $@
 
 train: $(SETUP)

@@ -37,7 +37,9 @@ def test_every_command_of_the_page_runs(tmp_path):
         assert "illegal" not in done.stdout and "crash" not in done.stdout, done.stdout
 
 
-@pytest.mark.parametrize("option", ["--card", "--interface", "--one-object", "--own-classes", "--max-batch"])
+@pytest.mark.parametrize(
+    "option", ["--card", "--interface", "--one-object", "--own-classes", "--shared-classes", "--max-batch"]
+)
 def test_the_page_and_the_host_name_the_same_options(option):
     page = (ROOT / "docs" / "bots.md").read_text(encoding="utf-8")
     host = (ROOT / "bridges" / "eaai" / "Host.java").read_text(encoding="utf-8")

@@ -17,6 +17,8 @@ from ginenv.tables.kernels import TABLE
 from ginenv.tables.players import KnownPolicy, Player, ask_player, show_hands
 from ginenv.tables.tables import Tables
 
+# What the other side scores for a hand that a program forfeits.
+FORFEIT_POINTS = 50
 # Games in play at first; their number doubles after a tick that took less than this long.
 _FIRST_TABLES = 64
 _SLOW_SECONDS = 0.2

@@ -18,19 +18,19 @@ import numpy as np
 
 from agents.arena.executors import TASK_PAIRS, chunks, in_order, run_tasks, task_size
 from agents.arena.hand_value import shipped_value
-from agents.arena.lockstep import Lockstep, Observer, mirrored_jobs
+from agents.arena.lockstep import FORFEIT_POINTS, Lockstep, Observer, mirrored_jobs
 from agents.arena.luck import LuckMeter
 from agents.arena.results import MatchResult, add_stats
 from agents.arena.sequential import LOOK_EVERY, SequentialTest
 from agents.arena.statistics import Statistics
 from agents.deal_streams import Domain, new_salt, salted
 from agents.interrupts import allow_interrupts, defer_interrupts
-from agents.programs.player import BotLimits, OutsidePlayer
+from agents.programs.player import BotLimits, OutsidePlayer, forfeiting
 from agents.programs.process import split_command
 from ginenv.engine.rules import Rules, get_rules
 from ginenv.errors import GinError, check_choice, check_integer
 from ginenv.tables.kernels import GAME, HAND
-from ginenv.tables.players import Player, directory_name, make_player, parse_player
+from ginenv.tables.players import Player, directory_name, make_player, parse_player, short_name
 
 Progress = Callable[[int], None]
 # Games at once where a program plays: few enough that an interrupted slow match has finished some, enough that a line asks about many.
@@ -64,7 +64,7 @@ class MatchSettings:
     domain: Domain = Domain.EVAL
     batch: int = 2048
     forfeit: str = "game"
-    forfeit_points: int = 50
+    forfeit_points: int = FORFEIT_POINTS
     limits: BotLimits = field(default_factory=BotLimits)
     luck: bool = True
     until: SequentialTest | None = None
@@ -161,32 +161,28 @@ def play_pairs(
             # The same opponent in all games of the series, but not the same as in the series before.
             jobs["ids"][jobs["player"] == side] = 4 * first + side
             batch = min(batch, LEARNERS_GAMES)
-    for program in programs:
-        program.forfeits = True
-    play = Lockstep(
-        players,
-        settings.rules,
-        jobs,
-        batch,
-        unit,
-        forfeit_game=settings.forfeit == "game",
-        forfeit_points=settings.forfeit_points,
-        observers=[*([statistics, meter] if meter else [statistics]), *observers],
-        patient=True,
-    )
     finished = len(jobs)
-    try:
-        while play.done < len(jobs):
-            with allow_interrupts():
-                ended = play.tick()
-            if ended and progress is not None:
-                progress(play.done)
-    except KeyboardInterrupt:
-        unfinished = np.flatnonzero(statistics.results["done"] == 0)
-        finished = int(unfinished[0]) // 2 * 2 if len(unfinished) else len(jobs)
-    finally:
-        for program in programs:
-            program.forfeits = False
+    with forfeiting(players):
+        play = Lockstep(
+            players,
+            settings.rules,
+            jobs,
+            batch,
+            unit,
+            forfeit_game=settings.forfeit == "game",
+            forfeit_points=settings.forfeit_points,
+            observers=[*([statistics, meter] if meter else [statistics]), *observers],
+            patient=True,
+        )
+        try:
+            while play.done < len(jobs):
+                with allow_interrupts():
+                    ended = play.tick()
+                if ended and progress is not None:
+                    progress(play.done)
+        except KeyboardInterrupt:
+            unfinished = np.flatnonzero(statistics.results["done"] == 0)
+            finished = int(unfinished[0]) // 2 * 2 if len(unfinished) else len(jobs)
     faults = [fault for program in programs for fault in program.take_faults()]
     luck = None if meter is None else np.stack([meter.points, meter.chance], axis=1)[:finished]
     return Part(
@@ -203,7 +199,9 @@ def play_pairs(
 def make_side(spec: str | Player, settings: MatchSettings, side: int) -> Player:
     """Makes a side's player by name, seeded by the match. A program gets the match's limits and salt; a level learns only if asked to."""
     if isinstance(spec, str) and (parsed := parse_player(spec)).kind == "cmd":
-        return OutsidePlayer(parsed.argument, settings.program_seed(side), settings.limits, settings.salt)
+        player = OutsidePlayer(parsed.argument, settings.program_seed(side), settings.limits, settings.salt)
+        player.name = parsed.name
+        return player
     return _without_profile(spec, settings.player_seed(side))
 
 
@@ -337,7 +335,7 @@ def _play_match(
         _check_can_be_copied(a, b)
         series = _series_of(check_names(*(spec for spec in (a, b) if isinstance(spec, str))), settings, pairs)
         parts = _parts_of_executor((a, b), settings, pairs, series, executor, tick)
-    names = (a if isinstance(a, str) else a.name, b if isinstance(b, str) else b.name)
+    names = short_name(a), short_name(b)
     try:
         result = _collect(names, settings, parts, pairs, series)
     finally:

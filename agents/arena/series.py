@@ -6,15 +6,17 @@ So two versions of a player meet the same opponents on the same cards. The score
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
 import numpy as np
 
-from agents.arena.lockstep import Lockstep, Observer, make_jobs
+from agents.arena.lockstep import FORFEIT_POINTS, Lockstep, Observer, make_jobs
 from agents.arena.luck import LuckMeter
 from agents.deal_streams import Domain, deal_keys, luck_words
+from agents.programs.player import fault_text, forfeiting
 from ginenv.engine.rules import Rules, get_rules
 from ginenv.tables.kernels import SERIES
 from ginenv.tables.players import Player
@@ -99,8 +101,10 @@ def play_series(
     Returns:
         ``float32[series, hands]``, the player's points in every hand.
 
+    A program's faults cost it hands, each worth ``FORFEIT_POINTS`` to the other side, and are told in a warning.
+
     Raises:
-        IllegalActionError: if a player answers with an action that is not legal.
+        IllegalActionError: if a player that is no program answers with an action that is not legal.
     """
     each = series // len(starts)
     keys = np.concatenate([deal_keys(domain, seed, start, each) for start in starts])
@@ -111,5 +115,9 @@ def play_series(
     meter = LuckMeter(series, True) if less_luck else None
     points = _Points(series, hands, after, meter)
     observers = [meter, points] if meter else [points]
-    Lockstep((player, opponent), get_rules(rules), jobs, series, SERIES, hands, observers=observers).run()
+    players, rules = (player, opponent), get_rules(rules)
+    with forfeiting(players) as programs:
+        Lockstep(players, rules, jobs, series, SERIES, hands, forfeit_points=FORFEIT_POINTS, observers=observers).run()
+    for fault in (fault for program in programs for fault in program.take_faults()):
+        warnings.warn(f"{fault['forfeits']} hands were forfeited; {fault_text(fault)}", stacklevel=2)
     return points.points

@@ -15,10 +15,10 @@ from agents.cli import INTERRUPTED
 from agents.config import describe_keys, load_config
 from agents.files import write_json, write_text, writing
 from agents.interrupts import defer_interrupts
+from agents.programs.player import fault_text
 from agents.reports.terminal import (
     check_forfeits,
     counted,
-    fault_text,
     plain_console,
     print_result,
     progress_bar,

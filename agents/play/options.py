@@ -11,6 +11,7 @@ from agents.play.stored_model import Shown, StoredModel
 from ginenv.engine.rules import Rules
 from ginenv.errors import GinError, check_choice, must_be, unknown_name
 from ginenv.hands.text import parse_rules, rules_text
+from ginenv.tables.players import short_name
 
 _SWITCH = ("on", "off")
 _SAME = {"yes": "on", "true": "on", "no": "off", "false": "off"}
@@ -130,8 +131,9 @@ def opponent_name(spec: str, easy: bool) -> str:
     if friend := friend_of(spec):
         return friend
     # The end of a directory's path says enough; in a record, both names share a line.
-    parts = Path(spec).parts
-    name = "/".join(parts[-2:]) if len(parts) > 2 and not spec.startswith("cmd:") else spec
+    name = short_name(spec)
+    parts = Path(name).parts
+    name = "/".join(parts[-2:]) if len(parts) > 2 and not name.startswith("cmd:") else name
     name = "".join(c if c.isprintable() or c.isspace() else ascii(c)[1:-1] for c in name.replace("|", "/"))
     name = " ".join(name.split())
     return f"{name} (easy game)" if easy else name

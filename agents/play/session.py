@@ -24,7 +24,7 @@ from agents.play.store import Home, PlayerFile
 from ginenv.errors import GinError
 from ginenv.hands.records import Record, read_record
 from ginenv.hands.text import parse_rules
-from ginenv.tables.players import Player, close_players
+from ginenv.tables.players import Player, close_players, parse_player
 
 # The highest target at the table under the presets of ``GR``.
 _HIGHEST_TARGET = 500
@@ -96,7 +96,7 @@ class Session:
     def new_game(self) -> CurrentGame:
         """Begins a game with the chosen rules and opponent; an unfinished one is lost, unless the opponent cannot play."""
         options = self.options
-        if self._seed is not None and options.opponent.startswith("cmd:"):
+        if self._seed is not None and parse_player(options.opponent).kind == "cmd":
             raise GinError("a program could find out which cards a seed deals: play against it without --seed")
         lost, was = self.file.game or {}, self.file.friend
         game = Game.begin(parse_rules(options.rules), options.opponent, options.easy_game, self._seed)

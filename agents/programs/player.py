@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import json
 from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,6 +53,32 @@ class BotLimits:
     batch: int = 256
     restarts: int = 1
     end_seconds: float = 2.0
+
+
+def fault_text(fault: dict[str, Any]) -> str:
+    """A fault of a program, as ``take_faults`` gives it, in words: what, the first case, and who."""
+    return f"{fault['kind']}: {fault['first']} ({fault['player']})"
+
+
+@contextmanager
+def forfeiting(players: Iterable[Any]) -> Iterator[list[OutsidePlayer]]:
+    """Inside, the faults of programs cost them hands; outside they raise.
+
+    Args:
+        players: the players; of one that consists of several (an attribute ``players``), these too.
+
+    Yields:
+        The programs among them.
+    """
+    parts = [part for player in players for part in (player, *getattr(player, "players", ()))]
+    programs = [part for part in parts if isinstance(part, OutsidePlayer)]
+    for program in programs:
+        program.forfeits = True
+    try:
+        yield programs
+    finally:
+        for program in programs:
+            program.forfeits = False
 
 
 class OutsidePlayer:

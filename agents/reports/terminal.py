@@ -19,6 +19,7 @@ from rich.table import Table
 
 from agents.arena.results import RESULTS_VERSION, MatchResult, versions
 from agents.arena.tournament import Standings
+from agents.programs.player import fault_text
 from agents.reports.knocks import DEADWOOD, TURN_RANGES, knock_points
 from ginenv.errors import GinError
 
@@ -141,11 +142,6 @@ def _knock_table(result: MatchResult, names: list[str]) -> Table:
         cells = [cell for row in rows for cell in row]
         table.add_row(f"{first}–{last}", *("–" if mean is None else f"{mean:+.1f} ({n:,})" for n, mean in cells))
     return table
-
-
-def fault_text(fault: dict[str, Any]) -> str:
-    """A fault of a program in words: who, what, and the first case."""
-    return f"{fault['player']}: {fault['kind']}, first: {fault['first']}"
 
 
 def print_result(console: Console, tables: list[Table], details: bool) -> None:

@@ -1,6 +1,7 @@
 import host.Challenge;
 import host.Json;
 import host.Program;
+import host.Statics;
 
 import java.io.BufferedReader;
 import java.io.FileDescriptor;
@@ -16,8 +17,8 @@ import java.util.Map;
  * Plays with any player of the 2021 EAAI undergraduate gin rummy challenge over the line protocol (docs/protocol.md, docs/bots.md).
  *
  * <pre>
- * javac -d build -sourcepath bridges/eaai bridges/eaai/Host.java &amp;&amp; jar cf host.jar -C build .
- * gin evaluate network 'cmd:java -cp host.jar:THEIRS.jar Host their.Player'
+ * javac -d build/host -sourcepath bridges/eaai bridges/eaai/Host.java &amp;&amp; jar cf build/host.jar -C build/host .
+ * gin evaluate network 'theirs=cmd:java -cp build/host.jar:build/theirs.jar Host their.Player'
  * </pre>
  *
  * Only this class is outside of a package, where the players of some entries are.
@@ -29,7 +30,8 @@ public class Host {
                     + "  --card NAME          name of the class of cards (ginrummy.Card; Card, where the entry has no package)\n"
                     + "  --interface NAME     name of the players' interface (ginrummy.GinRummyPlayer)\n"
                     + "  --one-object         one object plays all games, one game after the other (play with --batch 1)\n"
-                    + "  --own-classes        each game has its own copy of the classes, for players that use static fields\n"
+                    + "  --own-classes        each game has its own copy of the classes, also where no static field that can change is seen\n"
+                    + "  --shared-classes     all games share the classes, whatever static fields they have\n"
                     + "  --max-batch N        games in one line at most, so that a slow player keeps to its time";
 
     public static void main(String[] arguments) {
@@ -54,29 +56,43 @@ public class Host {
 
     private static Program options(String[] arguments) {
         String player = null, cards = "ginrummy.Card", players = "ginrummy.GinRummyPlayer";
-        boolean oneObject = false, ownClasses = false;
+        boolean oneObject = false;
+        Boolean ownClasses = null;
         int maxBatch = 0;
         for (int i = 0; i < arguments.length; i++) {
             String name = arguments[i];
             if (name.equals("--one-object")) {
                 oneObject = true;
-            } else if (name.equals("--own-classes")) {
-                ownClasses = true;
-            } else if (name.startsWith("--")) {
+            } else if (name.equals("--own-classes") || name.equals("--shared-classes")) {
+                ownClasses = name.equals("--own-classes");
+            } else if (name.equals("--card") || name.equals("--interface") || name.equals("--max-batch")) {
                 String value = i + 1 < arguments.length ? arguments[++i] : "";
-                if (value.isEmpty()) throw new Challenge.Misuse(name + " needs a value, or is no option\n" + USAGE);
+                if (value.isEmpty()) throw misuse(name + " needs a value");
                 if (name.equals("--card")) cards = value;
                 else if (name.equals("--interface")) players = value;
-                else if (name.equals("--max-batch") && value.matches("[1-9][0-9]{0,5}")) maxBatch = Integer.parseInt(value);
-                else throw new Challenge.Misuse(name + " " + value + " is no option\n" + USAGE);
+                else if (value.matches("[1-9][0-9]{0,5}")) maxBatch = Integer.parseInt(value);
+                else throw misuse("--max-batch needs a number from 1 to 999999, got " + value);
+            } else if (name.startsWith("-")) {
+                throw misuse("there is no option " + name);
             } else if (player == null) {
                 player = name;
             } else {
-                throw new Challenge.Misuse("one player, please: " + player + " or " + name + "\n" + USAGE);
+                throw misuse("one player, please: " + player + " or " + name);
             }
         }
-        if (player == null) throw new Challenge.Misuse(USAGE);
-        return new Program(new Challenge.Names(cards, players, player), oneObject, ownClasses, maxBatch);
+        if (player == null) throw misuse("the name of the player's class is missing");
+        Challenge.Names names = new Challenge.Names(cards, players, player);
+        if (ownClasses == null) {
+            String field = oneObject ? null : Statics.changing(names);
+            if (field != null) System.err.println("each game gets its own copy of the classes, because of the static field " + field);
+            ownClasses = field != null;
+        }
+        return new Program(names, oneObject, ownClasses, maxBatch);
+    }
+
+    /** The reason stands last, since the arena quotes the last line. */
+    private static Challenge.Misuse misuse(String reason) {
+        return new Challenge.Misuse(USAGE + "\n" + reason);
     }
 
     private static int play(Program program, InputStream in, PrintStream out) throws IOException {

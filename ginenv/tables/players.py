@@ -168,6 +168,11 @@ class PlayerSpec:
     argument: str = ""
     options: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def name(self) -> str:
+        """What results and tables call the player."""
+        return short_name(self.text)
+
     def with_options(self, **options: str) -> str:
         """The name of this player, which is registered or a directory, with other options."""
         name = f"./{self.argument}" if self.argument in _NAMES else self.argument or self.kind
@@ -237,6 +242,16 @@ def player_names() -> list[str]:
 
 
 _OTHER_NAMES = "a player's directory, py:MODULE:CLASS or cmd:PROGRAM"
+# A program with a short name before it, for results and tables: theirs=cmd:PROGRAM.
+_NAMED_PROGRAM = re.compile(r"([\w.-]{1,40})=(cmd:.*)", re.DOTALL)
+
+
+def short_name(spec: str | Player) -> str:
+    """What results and tables call a player: the short name that was given to a program, or its name as it was written."""
+    if not isinstance(spec, str):
+        return spec.name
+    named = _NAMED_PROGRAM.fullmatch(spec)
+    return named[1] if named else spec
 
 
 def parse_player(text: str) -> PlayerSpec:
@@ -251,6 +266,10 @@ def parse_player(text: str) -> PlayerSpec:
         if os.path.isdir(name):
             return PlayerSpec(text, _marker_in(name), name, _split_options(text, written))
         raise UnknownNameError(f"player {text!r}: {quoted(name)} is not a directory")
+    if named := _NAMED_PROGRAM.fullmatch(text):
+        if named[1] in player_names() or os.path.isdir(named[1]):
+            raise GinError(f"{named[1]!r} is a player's name already; give the program another short name")
+        return PlayerSpec(text, "cmd", parse_player(named[2]).argument)
     name, _, written = text.partition(":")
     if not name.strip():
         # To a file system an empty name is the current directory.
@@ -388,7 +407,7 @@ def make_player(spec: str | Path | Player, seed: int = 0, **defaults: Any) -> Pl
     except Exception as error:
         raise_failure(spec, error)
         raise
-    player.name = spec
+    player.name = short_name(spec)
     return player
 
 

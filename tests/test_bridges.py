@@ -1,0 +1,206 @@
+"""Our players at other programs' tables: whole games there, and each decision is that of the same player here."""
+
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from agents.arena import MatchSettings, play_match
+from ginenv.engine.cards import cards_of, mask_of
+from ginenv.errors import GinError
+from ginenv.hands.hand import Hand
+from ginenv.tables.players import make_player
+from tests.support.compilers import HOST, JAVA, PATIENT, STAND_INS, build_host, build_players
+from tests.support.programs import SALT
+
+pytestmark = pytest.mark.extra
+
+
+def play_here(deck, players):
+    """The points of seat 0 in a hand under OpenSpiel's rules."""
+    hand = Hand.deal("openspiel", deck=deck, seed=0)
+    while not hand.is_over:
+        hand.push(int(players[hand.turn].act(hand.view(hand.turn))[0]))
+    points, winner = int(hand.state["points"][0]), int(hand.state["winner"][0])
+    return 0 if winner > 1 else points if winner == 0 else -points
+
+
+def play_in_openspiel(game, deck, bots):
+    """The same in OpenSpiel."""
+    state, rest = game.new_initial_state(), iter(deck)
+    while not state.is_terminal():
+        state.apply_action(next(rest) if state.is_chance_node() else bots[state.current_player()].step(state))
+    return int(state.returns()[0])
+
+
+# None of them leaves anything to chance. Between them: early and late knocks, gin, lay-offs, undercuts and the wall.
+PAIRS = [("formula", "knocker"), ("camper", "formula"), ("knocker", "camper")]
+
+
+def test_hands_in_openspiel_end_like_the_same_hands_here():
+    pyspiel = pytest.importorskip("pyspiel")
+    from bridges.openspiel_bot import OpenSpielBot
+
+    game, rng = pyspiel.load_game("gin_rummy"), np.random.default_rng(7)
+    tables = [
+        ([OpenSpielBot(game, seat, name) for seat, name in enumerate(pair)], [make_player(name) for name in pair])
+        for pair in PAIRS
+    ]
+    for number in range(60):
+        deck, (bots, players) = rng.permutation(52).tolist(), tables[number % len(tables)]
+        assert play_in_openspiel(game, deck, bots) == play_here(deck, players)
+
+
+@pytest.mark.parametrize("parameters", [{}, {"oklahoma": True}, {"knock_card": 3, "gin_bonus": 20}])
+def test_a_bot_plays_openspiel_games_of_other_parameters_to_their_end(parameters):
+    pyspiel = pytest.importorskip("pyspiel")
+    from bridges.openspiel_bot import OpenSpielBot
+
+    game, rng = pyspiel.load_game("gin_rummy", parameters), np.random.default_rng(8)
+    bot = OpenSpielBot(game, 0, "simple")
+    simple = pyspiel.make_simple_gin_rummy_bot(game.get_parameters(), 1)
+    for _ in range(6):
+        simple.restart()
+        play_in_openspiel(game, rng.permutation(52).tolist(), [bot, simple])
+    with pytest.raises(GinError, match="num_ranks"):
+        OpenSpielBot(pyspiel.load_game("gin_rummy", {"num_ranks": 10}), 0, "simple")
+
+
+def test_hidden_cards_change_no_decision_in_openspiel():
+    pyspiel = pytest.importorskip("pyspiel")
+    from bridges.openspiel_bot import OpenSpielBot, seen_events
+
+    game, rng = pyspiel.load_game("gin_rummy"), np.random.default_rng(9)
+    bots = [OpenSpielBot(game, seat, "simple") for seat in (0, 1)]
+    for _ in range(8):
+        state, deck = game.new_initial_state(), rng.permutation(52).tolist()
+        while not state.is_terminal() and not any(state.knocked()):
+            if state.is_chance_node():
+                state.apply_action(deck.pop(0))
+                continue
+            seat = state.current_player()
+            history = [(each.player, each.action) for each in state.full_history()]
+            secret = [card for card in state.hands()[1 - seat] if card not in state.known_cards()[1 - seat]]
+            swap = dict(zip(secret + deck, rng.permutation(secret + deck).tolist(), strict=True))
+            # Cards that the opponent once held and has shown keep their places.
+            other = [(who, swap.get(action, action) if who < 0 else action) for who, action in history]
+            assert seen_events(other, seat) == seen_events(history, seat)
+            state.apply_action(bots[seat].step(state))
+
+
+class Watched:
+    """Compares what the observer believes with the truth in RLCard whenever it decides."""
+
+    def __init__(self, observer, env):
+        self.observer, self.env, self.decide, self.num = observer, env, observer.decide, 0
+        observer.decide = self
+
+    def __call__(self, planes, legal):
+        from bridges.rlcard_agent import DRAW, swap_suits
+
+        action = self.decide(planes, legal)
+        if len(legal) > 1 and min(legal) >= DRAW:
+            table, view = self.env.game.round, self.observer._seat.view()[0]
+            own = table.players[table.current_player_id]
+            other = table.players[1 - table.current_player_id]
+
+            def mask(cards):
+                from rlcard.games.gin_rummy.utils.utils import get_card_id
+
+                return mask_of([swap_suits(get_card_id(card)) for card in cards])
+
+            pile = [cards_of(mask([card]))[0] for card in table.dealer.discard_pile]
+            assert int(view["hand"]) == mask(own.hand)
+            assert int(view["known_cards"][1]) == mask(other.known_cards)
+            assert view["pile"][: view["num_pile"]].tolist() == pile
+            assert view["stock"] == len(table.dealer.stock_pile)
+            self.num += 1
+        return action
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+def test_hands_in_rlcard_are_seen_as_they_are(seat):
+    rlcard = pytest.importorskip("rlcard")
+    from rlcard.models.gin_rummy_rule_models import GinRummyNoviceRuleAgent
+
+    from bridges.rlcard_agent import RLCardAgent
+
+    env = rlcard.make("gin-rummy", {"seed": 3})
+    agent = RLCardAgent("simple")
+    watched = Watched(agent._observer, env)
+    agents = [agent, GinRummyNoviceRuleAgent()]
+    env.set_agents(agents if seat == 0 else agents[::-1])
+    won = sum(env.run(is_training=False)[1][seat] > 0 for _ in range(30))
+    # A hand has several decisions; the novice, which draws at random, wins a third of them at most.
+    assert watched.num > 100 and won > 15
+
+
+def test_a_hand_of_many_upcards_goes_on_in_rlcard():
+    rlcard = pytest.importorskip("rlcard")
+    from rlcard.games.gin_rummy.utils.move import PickupDiscardMove
+
+    from bridges.rlcard_agent import RLCardAgent
+
+    class TakesAll:
+        use_raw = False
+
+        def eval_step(self, state):
+            legal = list(state["legal_actions"])
+            return (3 if 3 in legal else legal[-1]), {}
+
+    env, longest = rlcard.make("gin-rummy", {"seed": 4}), 0
+    env.set_agents([RLCardAgent("random"), TakesAll()])
+    for _ in range(5):
+        env.run(is_training=False)
+        longest = max(longest, sum(isinstance(move, PickupDiscardMove) for move in env.game.round.move_sheet))
+    assert longest > 50
+
+
+def test_hands_in_pettingzoo_are_played_without_an_illegal_action():
+    pytest.importorskip("rlcard")
+    classic = pytest.importorskip("pettingzoo.classic.gin_rummy_v4", reason="PettingZoo from 1.27 has no gin rummy")
+    from bridges.pettingzoo_policy import PettingZooPolicy
+
+    env = classic.env()
+    policies = {"player_0": PettingZooPolicy("simple"), "player_1": PettingZooPolicy("camper")}
+    for seed in range(50):
+        env.reset(seed=seed)
+        rewards = []
+        for agent in env.agent_iter():
+            observation, reward, termination, truncation, _ = env.last()
+            if termination or truncation:
+                rewards.append(reward)
+            env.step(None if termination or truncation else policies[agent](observation))
+        # An illegal action costs 1 and ends the episode; a loser has at most a hundred points.
+        assert min(rewards) > -1 and max(rewards) > 0
+
+
+@pytest.mark.parametrize("episodes", [6, pytest.param(50, marks=pytest.mark.slow)])
+def test_episodes_in_kaggles_environment_end_like_the_same_hands_here(episodes):
+    kaggle = pytest.importorskip("kaggle_environments")
+    from bridges.kaggle_agent import make_agent
+
+    pair = ("formula", "knocker")
+    agents, players = [make_agent(player) for player in pair], [make_player(player) for player in pair]
+    for seed in range(episodes):
+        env = kaggle.make("open_spiel_gin_rummy", configuration={"seed": seed, "strictMode": True})
+        first, second = env.run(agents)[-1]
+        assert first.status == second.status == "DONE"
+        dealt = [each.action for each in env.os_state.full_history() if each.player < 0]
+        deck = dealt + [card for card in range(52) if card not in dealt]
+        assert first.reward == -second.reward == play_here(deck, players)
+
+
+def test_our_java_player_for_the_challenge_decides_like_the_player_itself(tmp_path):
+    theirs = tmp_path / "theirs"
+    host = build_host(tmp_path / "host")
+    build_players(theirs, [*STAND_INS.glob("ginrummy/*.java"), HOST / "GinBot.java"])
+    gin = tmp_path / "gin"
+    gin.write_text(f"#!{sys.executable}\nfrom agents.cli import main\n\nmain()\n", encoding="utf-8")
+    gin.chmod(0o700)
+    settings = MatchSettings(unit="hands", batch=1, seed=6, salt=SALT, limits=replace(PATIENT, start_seconds=300))
+    java = f"{JAVA} -Dgin.player=formula -Dgin.command={gin} -cp {host}:{theirs} Host --one-object GinBot"
+    there = play_match(f"cmd:{java}", "simple", pairs=25, settings=settings)
+    assert not there.faults
+    assert (there.games == play_match("formula", "simple", pairs=25, settings=settings).games).all()
