@@ -1,5 +1,6 @@
 """Our players at other programs' tables: whole games there, and each decision is that of the same player here."""
 
+import re
 import sys
 from dataclasses import replace
 
@@ -11,7 +12,7 @@ from ginenv.engine.cards import cards_of, mask_of
 from ginenv.errors import GinError
 from ginenv.hands.hand import Hand
 from ginenv.tables.players import make_player
-from tests.support.compilers import HOST, JAVA, PATIENT, STAND_INS, build_host, build_players
+from tests.support.compilers import HOST, JAVA, PATIENT, ROOT, STAND_INS, build_host, build_players
 from tests.support.programs import SALT
 
 pytestmark = pytest.mark.extra
@@ -204,3 +205,15 @@ def test_our_java_player_for_the_challenge_decides_like_the_player_itself(tmp_pa
     there = play_match(f"cmd:{java}", "simple", pairs=25, settings=settings)
     assert not there.faults
     assert (there.games == play_match("formula", "simple", pairs=25, settings=settings).games).all()
+
+
+BLOCKS = re.findall(r"^```python\n(.*?)^```$", (ROOT / "docs" / "bridges.md").read_text(encoding="utf-8"), re.M | re.S)
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.split()[1])
+def test_the_pages_examples_play(block):
+    for module in re.findall(r"^(?:import|from) (pyspiel|rlcard|kaggle_environments|pettingzoo)", block, re.M):
+        pytest.importorskip(module)
+    if "gin_rummy_v4" in block:
+        pytest.importorskip("pettingzoo.classic.gin_rummy_v4", reason="PettingZoo from 1.27 has no gin rummy")
+    exec(block, {})
