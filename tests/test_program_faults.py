@@ -13,10 +13,14 @@ import pytest
 
 from agents.arena import MatchSettings, play_match
 from agents.arena.conformance import check
+from agents.arena.series import play_series
 from agents.arena.stress import run
 from agents.cli import main
-from agents.programs.player import BotLimits, OutsidePlayer
+from agents.levels.bench.measure import PlayersBySeries
+from agents.programs.player import BotLimits, OutsidePlayer, fault_text
+from ginenv.bots.heuristics import make_formula, make_simple
 from ginenv.errors import GinError
+from ginenv.tables.players import parse_player
 from tests.support.programs import PROGRAM_BEGINS, QUICK, ROOT, bad_bot, first_views, processes_of
 from tests.support.refusals import refuses
 
@@ -238,3 +242,24 @@ def test_a_forfeit_is_in_the_table_and_in_the_status(unrunnable, tmp_path, monke
             main()
         assert [match["faults"][0]["forfeits"] for match in json.loads(out.read_text())["matches"]] == [2]
         assert "fault" in capsys.readouterr().out
+
+
+def test_an_illegal_move_in_a_series_costs_that_hand_alone():
+    program = OutsidePlayer(bad_bot("illegal").removeprefix("cmd:"), limits=QUICK)
+    try:
+        with pytest.warns(UserWarning, match="illegal move: "):
+            points = play_series(
+                make_simple(1), PlayersBySeries([program, make_formula(2)], 1), series=2, hands=6, seed=1
+            )
+    finally:
+        program.close()
+    # A forfeit is worth 50 points, and the others play on.
+    assert (points[0] == 50).all() and not (points[1] == 50).any()
+
+
+def test_a_program_goes_by_its_short_name():
+    result = play_match(f"mine={bad_bot('illegal')}", "simple", pairs=1, settings=MatchSettings(limits=QUICK))
+    assert result.names == ("mine", "simple")
+    assert [fault_text(fault)[-7:] for fault in result.faults] == [" (mine)"]
+    with refuses(GinError, "simple"):
+        parse_player("simple=cmd:true")

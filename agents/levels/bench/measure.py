@@ -91,6 +91,11 @@ class PlayersBySeries(BasePlayer):
         super().__init__()
         self.players, self.series = players, series
 
+    @property
+    def forfeits(self) -> bool:
+        """Whether a program among the players forfeits hands."""
+        return any(getattr(player, "forfeits", False) for player in self.players)
+
     def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
         """Asks each player about its own series."""
         if slots is None:
