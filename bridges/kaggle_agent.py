@@ -27,7 +27,7 @@ def make_agent(player: str | Player = "network", seed: int = 0) -> Callable[[Any
     """An agent that plays either seat, one episode after the other.
 
     Args:
-        player: as for ``bridges.seat.Seat``.
+        player: as for ``bridges.hosted_player.HostedPlayer``.
         seed: likewise.
     """
     bots: dict[tuple[str, int], OpenSpielBot] = {}

@@ -13,7 +13,7 @@ from typing import Any
 
 import pyspiel
 
-from bridges.seat import Event, Seat, cards_to_lay_off, knock_melds, least_deadwood_melds
+from bridges.hosted_player import Event, HostedPlayer, cards_to_lay_off, knock_melds, least_deadwood_melds
 from ginenv.engine.cards import card_name, cards_of, mask_of, parse_card
 from ginenv.engine.rules import Rules, get_rules
 from ginenv.errors import GinError
@@ -87,7 +87,7 @@ class OpenSpielBot(pyspiel.Bot):
     Args:
         game: OpenSpiel's game, with its parameters.
         seat: 0 or 1.
-        player: as for ``bridges.seat.Seat``.
+        player: as for ``bridges.hosted_player.HostedPlayer``.
         seed: likewise.
 
     Raises:
@@ -96,7 +96,7 @@ class OpenSpielBot(pyspiel.Bot):
 
     def __init__(self, game: Any, seat: int, player: str | Player = "network", seed: int = 0) -> None:
         super().__init__()
-        self.number, self.seat = seat, Seat(player, rules_of(game.get_parameters()), seed)
+        self.number, self.seat = seat, HostedPlayer(player, rules_of(game.get_parameters()), seed)
 
     def restart_at(self, state: Any) -> None:
         """Nothing to do."""

@@ -19,7 +19,7 @@ from ginenv.tables.players import Player
 
 
 class PettingZooPolicy:
-    """A player of ours for one agent, which sees all of that agent's observations; arguments as for ``bridges.seat.Seat``."""
+    """A player of ours that sees all observations of one agent; arguments as for ``bridges.hosted_player.HostedPlayer``."""
 
     def __init__(self, player: str | Player = "network", seed: int = 0) -> None:
         self._observer = Observer(player, seed)

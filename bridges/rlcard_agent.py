@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from bridges.seat import Event, Seat
+from bridges.hosted_player import Event, HostedPlayer
 from ginenv.engine.cards import card_name, parse_card
 from ginenv.engine.rules import Rules, get_rules
 from ginenv.tables.players import Player
@@ -45,12 +45,12 @@ class Observer:
     """Reads what happened in RLCard's gin rummy from one seat's observations, which hold no history.
 
     Args:
-        player: as for ``bridges.seat.Seat``.
+        player: as for ``bridges.hosted_player.HostedPlayer``.
         seed: likewise.
     """
 
     def __init__(self, player: str | Player = "network", seed: int = 0) -> None:
-        self._seat = Seat(player, RULES, seed)
+        self._seat = HostedPlayer(player, RULES, seed)
         self._hand: set[str] = set()
         self._upcard, self._action, self._num_taken = "", "", 0
 
@@ -72,7 +72,7 @@ class Observer:
         self._action = self._seat.decide(lambda text: _action_of(text, legal) in legal)
         return _action_of(self._action, legal)
 
-    def _events(self, hand: set[str], top: str, known: set[str]) -> list[Event]:
+    def _events(self, hand: set[str], top: str, opponent_cards: set[str]) -> list[Event]:
         """What has happened since the last observation; a deal where it does not follow from that one."""
         word, _, card = self._action.partition(" ")
         events: list[Event] = []
@@ -82,7 +82,7 @@ class Observer:
             events = [{"event": "take", "who": "you", "card": self._upcard}]
         elif word == "discard" and hand == self._hand - {card}:
             # What the opponent takes it may not discard in the same turn.
-            draw = {"event": "take", "card": card} if card in known else {"event": "draw"}
+            draw = {"event": "take", "card": card} if card in opponent_cards else {"event": "draw"}
             events = [{"event": "discard", "who": "you", "card": card}, draw | {"who": "opponent"}]
             events.append({"event": "discard", "who": "opponent", "card": top})
         self._num_taken += sum(event["event"] == "take" for event in events)

@@ -23,7 +23,7 @@ from ginenv.tables.players import Player, ask_player, make_player
 Event = dict[str, Any]
 
 
-class Seat:
+class HostedPlayer:
     """One player at one table. It plays as installed: it learns nothing about its opponent.
 
     Args:
@@ -74,10 +74,10 @@ class Seat:
 def knock_melds(view: np.ndarray, card: int) -> list[int]:
     """The melds, as masks, that the engine lays out for a seat that knocks with a card in this view (``VIEW[1]``)."""
     seen = view[0]
-    known = int(seen["known_cards"][1])
-    hidden = int(seen["rules"]["hand_size"]) - known.bit_count()
+    known_cards = int(seen["known_cards"][1])
+    hidden = int(seen["rules"]["hand_size"]) - known_cards.bit_count()
     cards = int(seen["hand"]) & ~(1 << card)
-    return [int(meld) for meld in best_spread(cards, int(seen["unseen"]), known, hidden) if meld]
+    return [int(meld) for meld in best_spread(cards, int(seen["unseen"]), known_cards, hidden) if meld]
 
 
 def cards_to_lay_off(hand: int, melds: list[int]) -> int:
