@@ -30,7 +30,6 @@ public class GinBot implements GinRummyPlayer {
     private Card upcard;
     private final ArrayList<Card> hand = new ArrayList<>();
     private final List<String> events = new ArrayList<>();
-
     /** The player that the system property gin.player names; network by default. */
     public GinBot() {
         this(System.getProperty("gin.player", "network"));
