@@ -61,7 +61,7 @@ def test_each_other_action_leads_to_the_state_that_playing_it_leads_to(commit: f
                 m = int(abs(found["advantage"][i])) - 1000
                 same = successors.steps["turn"][m] == row["turn"]
                 assert np.sign(found["advantage"][i]) == (1 if same else -1)
-                for name in ("legal", "hidden", "future", "conditions", "turn"):
+                for name in ("legal", "hidden", "secrets", "conditions", "turn"):
                     assert (successors.steps[name][m] == after[name]).all()
                 assert (successors.obs[m] == second.batch.obs[step + 1, i]).all()
                 seen += 1

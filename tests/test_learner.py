@@ -157,7 +157,7 @@ def test_a_context_is_read_by_both_networks_and_a_run_with_one_continues_bit_for
     config = parse_config(TINY)
     straight, stopped = (Learner(config, out, context=Noise()) for out in (None, tmp_path))
     first = 521
-    for network, column in ((straight.actor, first), (straight.critic, 586)):
+    for network, column in ((straight.actor, first), (straight.critic, 610)):
         assert network.context == 3 and len(network.state_dict()["trunk.layers.0.weight"][0]) == column + 3
     weight = straight.actor.state_dict()["trunk.layers.0.weight"]
     before = weight[:, first:].clone()

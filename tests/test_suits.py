@@ -16,7 +16,7 @@ from agents.training.run import check_start
 from tests.support.refusals import refuses
 
 CONTEXT, FEATURES = 3, 105
-ACTOR, CRITIC = 521, 586
+ACTOR, CRITIC = 521, 610
 
 
 def random_inputs(width: int) -> Tensor:

@@ -26,7 +26,7 @@ from agents.network.checkpoint import (
     save_checkpoint,
 )
 from agents.network.inputs import expand_cards, expand_legal
-from agents.network.nets import POINT_REWARD, Actor, FrozenActor
+from agents.network.nets import NUM_FUTURE, NUM_TOLD, POINT_REWARD, Actor, FrozenActor
 from agents.network.player import NetworkPlayer, load_network
 from agents.network.sampling import sample_action, sample_actions
 from agents.training.run import TrainingRun
@@ -331,7 +331,7 @@ def test_the_critic_sees_the_stock() -> None:
     for _ in range(12):
         rollout.observe(0)
         for i in range(0, 64, 8):
-            s, rows = rollout.states[i], rollout.steps["future"][0, i].reshape(2, -1)
+            s, rows = rollout.states[i], rollout.steps["secrets"][0, i, :NUM_FUTURE].reshape(2, -1)
             seat, discards = int(s["turn"]), s["phase"] == PHASE_DISCARD
             for side, ahead in ((0, 1 if discards else 0), (1, 0 if discards else 1)):
                 cards = int(s["hands"][seat if side == 0 else 1 - seat])
@@ -345,6 +345,26 @@ def test_the_critic_sees_the_stock() -> None:
         rollout.sample(0, rows, rng.standard_normal((len(rows), 107), np.float32))
         rollout.advance(0)
     assert exact > 0.95 * seen
+
+
+def test_the_critic_is_told_which_bots_play_and_in_which_seat() -> None:
+    """Those of the pool alone: a past policy is as good as the learner itself."""
+    pool, shares = [{"player": "simple"}, {"player": "easy"}], [0.3, 0.3, 0.3]
+    config = parse_config({"num_envs": 64, "num_steps": 2, "minibatch": 16, "rules": {"eaai": 1}, "pool": pool})
+    opponents = [make_player(name) for name in ("simple", "easy", "formula")], shares
+    rollout = Rollout(config, make_batch(config), opponents=opponents)
+    seen = set()
+    for _ in range(60):
+        rollout.observe(0)
+        for i, step in enumerate(rollout.steps[0]):
+            told = step["secrets"][NUM_FUTURE:].reshape(2, NUM_TOLD)
+            for seat, row in ((int(step["turn"]), told[0]), (1 - int(step["turn"]), told[1])):
+                player = int(rollout.tables["player"][i, seat])
+                assert np.flatnonzero(row).tolist() == ([player] if 0 <= player < len(pool) else [])
+                seen.add((player, seat == step["turn"]))
+        rollout.steps["action"][0] = make_simple().act(rollout.views)
+        rollout.advance(0)
+    assert seen == {(player, moves) for player in (-1, 0, 1, 2) for moves in (False, True)}
 
 
 def test_where_there_is_no_game_points_are_the_reward():

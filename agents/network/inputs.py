@@ -11,7 +11,7 @@ from torch import Tensor
 
 from agents.network.commitment import bind_to_gin
 from agents.network.features import HeuristicFeatures, actor_rows
-from agents.network.nets import NUM_FUTURE, FrozenActor
+from agents.network.nets import NUM_FUTURE, NUM_SECRETS, FrozenActor
 from ginenv.bots.hand_kernels import highest_cards, of_points
 from ginenv.engine.actions import PHASE_DISCARD
 from ginenv.engine.engine import STOCK_LEFT
@@ -26,7 +26,7 @@ _CARDS = torch.arange(52)
 SEEN_FIELDS = [
     ("legal", np.int64, (3,)),
     ("hidden", np.int64),  # the opponent's hand
-    ("future", np.uint8, (NUM_FUTURE,)),  # see ``look_ahead``
+    ("secrets", np.uint8, (NUM_SECRETS,)),  # see ``look_ahead``, and which bots play (``agents.training.selfplay``)
     ("conditions", np.uint8, (2,)),  # whether the mover and the other seat are committed to gin
     ("turn", np.uint8),  # the seat
 ]
@@ -50,7 +50,7 @@ def _deadwood_of_best(cards, size):
 
 @kernel
 def look_ahead(s, row):
-    """Writes what the next cards of the stock will do to both hands: ``uint8[12]``.
+    """Writes what the next cards of the stock will do to both hands: the first 12 of ``uint8[36]``.
 
     These are the deadwoods after 0 to 5 more turns if neither side takes an upcard and both keep their best cards: first the mover's, then
     the other seat's.
@@ -89,7 +89,7 @@ def observe_state(s, gin_only, v, observations, i, seen):
     for k in range(3):
         seen.legal[k] = v.legal[k]
     seen.hidden = s.hands[1 - seat]
-    look_ahead(s, seen.future)
+    look_ahead(s, seen.secrets)
     seen.conditions[0] = gin_only[seat]
     seen.conditions[1] = gin_only[1 - seat]
     seen.turn = seat

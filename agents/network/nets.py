@@ -22,9 +22,13 @@ from ginenv.engine.actions import NUM_ACTIONS
 from ginenv.view.encoding import FLAT_SCALE, OBSERVATION_SIZE
 
 # The critic reads what the next cards of the stock will do to both hands (``inputs.look_ahead``), as bytes of deadwood. Luck that it
-# foresees adds no noise to the advantages.
+# foresees adds no noise to the advantages. In training it is also told which bots play, for the mover and for the other seat: what a
+# position is worth depends on them. A network that learns, and whoever is not told, has no number.
 NUM_FUTURE = 12
-FUTURE_SCALE = 1 / 32
+NUM_TOLD = 12
+NUM_SECRETS = NUM_FUTURE + 2 * NUM_TOLD
+SECRETS_SCALE = 1 / 32
+TOLD = 32
 # Scale of the critics' values: one point of a hand (results have a standard deviation of 25 to 30 points), or a whole game (one hand
 # changes the chance of winning it by some 0.2).
 POINT_REWARD = 1 / 50
@@ -97,7 +101,7 @@ class _Reader(nn.Module):
         single = [*range(OBSERVATION_SIZE, seen), *range(width, features)]
         self.after_context = 0
         if hidden is not None:
-            scale[hidden + 52 : width] = FUTURE_SCALE
+            scale[hidden + 52 : width] = SECRETS_SCALE
             for_critic = [*range(seen, hidden), *range(hidden + 52, width)]
             single += for_critic
             self.after_context = len(for_critic)
@@ -158,17 +162,17 @@ class Actor(_Reader):
 
 
 class Critic(_Reader):
-    """The value of a hand to the seat to move, given both hands and what the stock will bring; its arguments are ``Actor``'s."""
+    """The value of a hand to the seat to move, given both hands, what the stock will bring and who plays; its arguments are ``Actor``'s."""
 
     def __init__(
         self, widths: Sequence[int], context: int = 0, heuristic_features: int = 0, share_suits: bool = False
     ) -> None:
-        width = OBSERVATION_SIZE + 2 * NUM_CONDITIONS + 52 + NUM_FUTURE
+        width = OBSERVATION_SIZE + 2 * NUM_CONDITIONS + 52 + NUM_SECRETS
         super().__init__(widths, width, context, heuristic_features, share_suits)
         self.value = self.head(0, 1, 0.1)
 
     def forward(self, inputs: Inputs) -> Tensor:
-        """Values ``[B]`` of ``[B, 586 + context + heuristic features]``: observation, conditions, opponent's hand, stock, then these."""
+        """Values ``[B]`` of ``[B, 610 + context + heuristic features]``: observation, conditions, opponent's hand, secrets, then these."""
         return self.value(self.trunk(inputs)).squeeze(-1)
 
 
@@ -258,5 +262,5 @@ class FrozenCritic(_Frozen):
         super().__init__(critic, bfloat16)
 
     def __call__(self, inputs: Inputs) -> Tensor:
-        """Values ``float32[B]`` of ``[B, 586 + context + heuristic features]``."""
+        """Values ``float32[B]`` of ``[B, 610 + context + heuristic features]``."""
         return self.outputs(inputs, "value").squeeze(1)

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from agents.network.inputs import expand_cards
-from agents.network.nets import NUM_CONDITIONS, NUM_FUTURE, Inputs
+from agents.network.nets import NUM_CONDITIONS, NUM_SECRETS, Inputs
 from agents.network.suits import NUM_RANKS, NUM_SUITS, BySuit, sum_suits
 from agents.training.selfplay import Batch
 from ginenv.engine.jit import kernel
@@ -22,7 +22,7 @@ def fill_suits(batch, rows, committed, suits, shared):
     """Writes inputs by suit of ``int64[B]`` rows of a flat batch: ``[B, 4, S]`` and ``[B, K]``.
 
     Of a suit: planes, heuristic features, the opponent's hand. Of none: facts, heuristic feature, condition, context, and what only the
-    critic sees: the other seat's condition and the stock. With ``committed``, as if the movers were committed to gin.
+    critic sees: the other seat's condition, the stock and who plays. With ``committed``, as if the movers were committed to gin.
     """
     decks = batch.features.shape[1] // 52
     for i in range(rows.shape[0]):
@@ -55,8 +55,8 @@ def fill_suits(batch, rows, committed, suits, shared):
             out[at + k] = batch.context[row, k]
         at += batch.context.shape[1]
         out[at] = step.conditions[1]
-        for k in range(NUM_FUTURE):
-            out[at + 1 + k] = step.future[k]
+        for k in range(NUM_SECRETS):
+            out[at + 1 + k] = step.secrets[k]
 
 
 class BatchInputs:
@@ -78,7 +78,7 @@ class BatchInputs:
         context, features = self.batch.context.shape[1], self.batch.features.shape[1]
         # What the actor reads of a suit and of none; the critic reads more of both.
         self.actor = NUM_RANKS * (len(PLANES) + features // 52), 52 + (features > 0) + NUM_CONDITIONS + context
-        self.critic = self.actor[0] + NUM_RANKS, self.actor[1] + NUM_CONDITIONS + NUM_FUTURE
+        self.critic = self.actor[0] + NUM_RANKS, self.actor[1] + NUM_CONDITIONS + NUM_SECRETS
         # Bytes are a quarter of the memory; a context is the only input that does not fit them.
         self.kind = torch.float32 if context else torch.uint8
 
@@ -105,17 +105,17 @@ class BatchInputs:
         conditions = steps["conditions"].copy()
         if committed:
             conditions[:, 0] = 1
-        obs, context, features, policy_planes, future, hidden = (
+        obs, context, features, policy_planes, unseen, hidden = (
             torch.from_numpy(array).to(self.device)
             for array in (
                 self.batch.obs[rows],
                 self.batch.context[rows],
                 self.batch.features[rows],
                 conditions,
-                steps["future"],
+                steps["secrets"],
                 steps["hidden"],
             )
         )
-        secrets = policy_planes, expand_cards(hidden), future
+        secrets = policy_planes, expand_cards(hidden), unseen
         parts = (obs, policy_planes[:, :1], context, features), (obs, *secrets, context, features)
         return tuple(torch.cat([part.to(self.dtype) for part in each], 1) for each in parts)  # type: ignore

@@ -19,7 +19,7 @@ from agents.deal_streams import Domain, deal_keys
 from agents.network.bounds import BOUNDS, blank_all
 from agents.network.features import NUM_HEURISTIC_FEATURES, HeuristicFeatures
 from agents.network.inputs import SEEN_FIELDS, observe_state
-from agents.network.nets import GAME_REWARD, POINT_REWARD
+from agents.network.nets import GAME_REWARD, NUM_FUTURE, NUM_TOLD, POINT_REWARD, TOLD
 from agents.network.sampling import list_actions, sample_action
 from agents.win_probability import EquityBank, chance_to_win, equity_bank, plays_for_points
 from ginenv.bots.hand_kernels import least_deadwood
@@ -107,6 +107,7 @@ class Deals(NamedTuple):
     shares: np.ndarray  # float64[R], cumulative shares of the rules
     opponents: np.ndarray  # float64[K], cumulative shares of the games against each opponent
     by_game: np.ndarray  # uint8[K], 1 for an opponent that tells games, not tables, apart
+    pool: int  # number of those that are bots; past policies follow
     tables: int  # number of tables
     gin_only: float  # share of hands that a learning seat plays for gin only
     commit: float  # chance that declining a knock commits the seat to gin
@@ -205,12 +206,22 @@ def _knock_worth(state, game, legal, shaping, equity, s):
 
 
 @kernel
-def _observe(states, tables, games, views, batch, shaping, equity, scratch):
+def tell_players(step, table, pool):
+    """Tells a row's critic which of the first ``pool`` players sits in the mover's seat, and which in the other."""
+    for side in range(2):
+        player = table.player[step.turn if side == 0 else 1 - step.turn]
+        for k in range(NUM_TOLD):
+            step.secrets[NUM_FUTURE + side * NUM_TOLD + k] = TOLD if k == player and k < pool else 0
+
+
+@kernel
+def _observe(states, tables, games, views, batch, pool, shaping, equity, scratch):
     """Writes what the seats to move see, where they learn, and what their knocks would be worth, for one step."""
     for i in range(states.shape[0]):
         game = games[i]
         step = batch.steps[i]
         observe_state(states[i], game.gin_only, views[i], batch.obs, i, step)
+        tell_players(step, tables[i], pool)
         legal = step.legal
         choices = popcount(legal[0]) + popcount(legal[1]) + popcount(legal[2])
         learns = tables[i].waits_for == CALLER and choices > 1
@@ -373,7 +384,8 @@ class Rollout(Tables):
         base = deal_keys(Domain.TRAIN, config.seed * 1009 + number, 0, 1)[0]
         self.word_seed = np.uint64(mix(base ^ np.uint64(3)))
         nobody = np.zeros(0), np.zeros(0, np.uint8)
-        self.deals = Deals(base, *training_rules(config.rules), *nobody, games, config.gin_only, config.commit)
+        self.deals = Deals(base, *training_rules(config.rules), *nobody, 0, games, config.gin_only, config.commit)
+        self._pool = len(config.pool)
         self.set_opponents(*opponents)
         self.equity = equity_bank([get_rules(name) for name in config.rules]) if config.reward == "game" else NO_EQUITY
         self.views = np.zeros(games, VIEW)
@@ -391,7 +403,8 @@ class Rollout(Tables):
         """Sets the players that do not learn and, for games that begin from now on, the shares in which one seat is each of them."""
         self.set_players(players)
         by_game = np.array([isinstance(player, PopulationPlayer) for player in players], np.uint8)
-        self.deals = self.deals._replace(opponents=np.cumsum(np.array(shares, float)), by_game=by_game)
+        opponents = np.cumsum(np.array(shares, float))
+        self.deals = self.deals._replace(opponents=opponents, by_game=by_game, pool=min(self._pool, NUM_TOLD))
 
     def set_commitment(self, chance: float) -> None:
         """Sets the chance that declining a knock commits a seat to gin."""
@@ -400,7 +413,9 @@ class Rollout(Tables):
     def observe(self, step: int, shaping: float = 0.0) -> None:
         """Writes what the seats to move see, and what their knocks would be worth, into row ``step`` of the batch."""
         batch = Batch(*(array[step] for array in self.batch))
-        _observe(self.states, self.tables, self.games, self.views, batch, shaping, self.equity, self.scratch)
+        _observe(
+            self.states, self.tables, self.games, self.views, batch, self.deals.pool, shaping, self.equity, self.scratch
+        )
         if batch.features.size:
             self.features(self.views, batch.features)
         if self.bounds is not None:
