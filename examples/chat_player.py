@@ -81,8 +81,8 @@ def main():
                 rules = rules_words(get_rules(message["rules"]))
                 answer = {"type": "ready", "protocol": 1, "name": model, "max_batch": AT_ONCE}
             else:
-                asked = [game for game in message["games"] if "legal" in game]
-                answers = list(pool.map(decide, repeat(model), repeat(rules), asked))
+                waiting = [game for game in message["games"] if "legal" in game]
+                answers = list(pool.map(decide, repeat(model), repeat(rules), waiting))
                 answer = {"type": "answers", "id": message["id"], "answers": answers}
             print(json.dumps(answer), flush=True)
 

@@ -21,20 +21,20 @@ PATIENT = BotLimits(start_seconds=300, seconds=120, end_seconds=10)
 class Endpoint(BaseHTTPRequestHandler):
     """Knocks, or plays the last legal action; whatever ``wrong`` holds it says first, in turn."""
 
-    asked: ClassVar[list[dict]] = []
+    requests: ClassVar[list[dict]] = []
     wrong: ClassVar[list[str]] = []
     busy = 1
 
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        type(self).asked.append({"path": self.path, "key": self.headers["Authorization"], **body})
+        type(self).requests.append({"path": self.path, "key": self.headers["Authorization"], **body})
         if type(self).busy:
             type(self).busy -= 1
             self.send_error(503)
             return
         legal = body["messages"][1]["content"].rpartition("Legal: ")[2].split(", ")
-        said = next((action for action in legal if action.startswith("knock")), legal[-1])
-        text = type(self).wrong.pop(0) if type(self).wrong else f"I think that this is best.\n\n**Action: {said}**\n"
+        action = next((one for one in legal if one.startswith("knock")), legal[-1])
+        text = type(self).wrong.pop(0) if type(self).wrong else f"I think that this is best.\n\n**Action: {action}**\n"
         message = {"choices": [{"message": {"content": text}}], "usage": {"prompt_tokens": 100, "completion_tokens": 7}}
         answer = json.dumps(message).encode()
         self.send_response(200)
@@ -50,7 +50,7 @@ class Endpoint(BaseHTTPRequestHandler):
 def endpoint(monkeypatch):
     server = ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    Endpoint.asked, Endpoint.wrong, Endpoint.busy = [], [], 1
+    Endpoint.requests, Endpoint.wrong, Endpoint.busy = [], [], 1
     monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{server.server_address[1]}/v1")
     monkeypatch.setenv("OPENAI_API_KEY", "a-key")
     yield Endpoint
@@ -68,15 +68,17 @@ def test_a_chat_endpoint_plays_and_tells_what_it_took(endpoint):
     player.close()
     assert len(part.games) == 4
     assert part.faults + player.take_faults() == []
-    decisions, calls = sum(player.decisions.values()), len(endpoint.asked) - 1
+    decisions, calls = sum(player.decisions.values()), len(endpoint.requests) - 1
     assert calls == decisions + 2
     assert dict(player.usage) == {"prompt_tokens": 100 * calls, "completion_tokens": 7 * calls, "illegal": 2}
-    first = endpoint.asked[0]
+    first = endpoint.requests[0]
     assert (first["path"], first["key"], first["model"]) == ("/v1/chat/completions", "Bearer a-key", "scripted")
     assert {each["role"] for each in first["messages"]} == {"system", "user"} and "knock limit 10" in first["messages"][
         0
     ]["content"]
-    assert any(len(each["messages"]) > 2 and "not legal" in each["messages"][-1]["content"] for each in endpoint.asked)
+    assert any(
+        len(each["messages"]) > 2 and "not legal" in each["messages"][-1]["content"] for each in endpoint.requests
+    )
 
 
 def test_three_wrong_answers_lose_the_hand(endpoint):

@@ -158,11 +158,11 @@ def test_a_program_that_breaks_costs_no_rating(tmp_path, program):
         rate(RateConfig(player=program("crash"), budget="4-hands", block=4, worlds=0, out=path))
     assert not path.exists()
     rate(RateConfig(player=STYLE, budget="2-hands", block=2, worlds=0, out=path))
-    kept = json.loads(path.read_text())
-    path.write_text(json.dumps(kept | {"player": program("crash")}))
+    saved = json.loads(path.read_text())
+    path.write_text(json.dumps(saved | {"player": program("crash")}))
     with refuses(GinError, "crash"):
         rate(RateConfig(player=program("crash"), budget="6-hands", block=4, worlds=0, out=path))
-    assert json.loads(path.read_text())["blocks"] == kept["blocks"]
+    assert json.loads(path.read_text())["blocks"] == saved["blocks"]
 
 
 def test_losses_add_up_over_kinds_and_are_larger_for_a_random_player():

@@ -347,7 +347,7 @@ def test_the_critic_sees_the_stock() -> None:
     assert exact > 0.95 * seen
 
 
-def test_the_critic_is_told_which_bots_play_and_in_which_seat() -> None:
+def test_the_critic_knows_which_bots_play_and_in_which_seat() -> None:
     """Those of the pool alone: a past policy is as good as the learner itself."""
     pool, shares = [{"player": "simple"}, {"player": "easy"}], [0.3, 0.3, 0.3]
     config = parse_config({"num_envs": 64, "num_steps": 2, "minibatch": 16, "rules": {"eaai": 1}, "pool": pool})
@@ -357,8 +357,8 @@ def test_the_critic_is_told_which_bots_play_and_in_which_seat() -> None:
     for _ in range(60):
         rollout.observe(0)
         for i, step in enumerate(rollout.steps[0]):
-            told = step["secrets"][NUM_FUTURE:].reshape(2, NUM_TOLD)
-            for seat, row in ((int(step["turn"]), told[0]), (1 - int(step["turn"]), told[1])):
+            rows = step["secrets"][NUM_FUTURE:].reshape(2, NUM_TOLD)
+            for seat, row in ((int(step["turn"]), rows[0]), (1 - int(step["turn"]), rows[1])):
                 player = int(rollout.tables["player"][i, seat])
                 assert np.flatnonzero(row).tolist() == ([player] if 0 <= player < len(pool) else [])
                 seen.add((player, seat == step["turn"]))

@@ -108,8 +108,8 @@ class Ladder:
             ends = {min(row[0] for row in rows), max(row[0] for row in rows)}
             for rating, points, deviation, pairs in rows:
                 if rating not in ends and abs(rating - self.rating_of(name)) <= _NEAR:
-                    said = np.interp(rating, self.grid, self._curve(name, rating)[0])
-                    squares.append((points - said) ** 2 - deviation**2 / pairs)
+                    expected = np.interp(rating, self.grid, self._curve(name, rating)[0])
+                    squares.append((points - expected) ** 2 - deviation**2 / pairs)
         return float(max(np.mean(squares), 0.0)) ** 0.5
 
     def rating_of(self, name: str) -> float:

@@ -70,10 +70,10 @@ def play_block(
         The block; its hands with the player's seat, without those that were forfeited; and whether it was finished. After an interrupt it
         holds the pairs that were finished by then.
     """
-    settings, kept, began = settings.guarded(player, opponent), _FinalStates(), time.perf_counter()
+    settings, final, began = settings.guarded(player, opponent), _FinalStates(), time.perf_counter()
     players = make_side(player, settings, 0), make_player(opponent, settings.player_seed(1), learn=False)
     try:
-        part = play_pairs(players, settings, first, pairs, tick, [kept])
+        part = play_pairs(players, settings, first, pairs, tick, [final])
     finally:
         close_players(players)
     me = players[0]
@@ -92,7 +92,7 @@ def play_block(
         faults=faults,
         usage=usage,
     )
-    states = [(kept.states[job], job % 2) for job in range(len(part.games))]
+    states = [(final.states[job], job % 2) for job in range(len(part.games))]
     hands = [(Hand(state), seat) for state, seat in states if state["end"][0] != End.NOT_OVER]
     return block, hands, part.complete
 
@@ -151,7 +151,7 @@ class ShortRating:
                 losses[kind] = np.add(losses.get(kind, np.zeros(len(row))), row).tolist()
         faults = [fault for block in self.blocks for fault in block.faults]
         illegal = usage.get("illegal", 0) + sum(f["count"] for f in faults if f["kind"] == "illegal move")
-        judged = sum(row[0] for row in losses.values())
+        valued = sum(row[0] for row in losses.values())
         return {
             "rating": self.rating.to_dict(),
             "rating_luck_left_in": self.ladder.rate(self.played(plain=True)).to_dict(),
@@ -167,7 +167,7 @@ class ShortRating:
             "forfeits": sum(fault["forfeits"] for fault in faults),
             "seconds_per_decision": round(seconds / decisions, 4) if decisions else None,
             "usage": usage,
-            "loss_per_decision": {kind: round(row[1] / judged, 4) for kind, row in losses.items()},
+            "loss_per_decision": {kind: round(row[1] / valued, 4) for kind, row in losses.items()},
             "mistakes": {kind: int(row[2]) for kind, row in losses.items()},
             "decisions_by_kind": {kind: int(row[0]) for kind, row in losses.items()},
             "blocks": [asdict(block) for block in self.blocks],

@@ -262,8 +262,8 @@ class _Fit:
             for part in _PARTS:
                 found, unsure = total[:, part], variance[:, part].sum()
                 # What does not stand out from its noise is shrunk (James and Stein).
-                kept = found * max(0.0, 1 - unsure / max(1e-12, float((found**2).sum())))
-                matrix[:, part] = (by_input @ kept) @ by_weight[part, part].T
+                sure = found * max(0.0, 1 - unsure / max(1e-12, float((found**2).sum())))
+                matrix[:, part] = (by_input @ sure) @ by_weight[part, part].T
             points_of_rounds.append(round(float(points.mean()), 3))
             self.round += 1
             self.say(f"round {number + 1} of {rounds}: {points.mean():+.2f} points per hand")

@@ -93,7 +93,7 @@ def main() -> None:
             hand = play(number, arguments, opponent)
             found = analyst.hand(hand, seat=0)
             marked = [each.decision for each in found.mistakes(0)]
-            judged = [
+            blunders = [
                 again.decision(hand.after(each.move - 1).view(), hand.history[each.move - 1])
                 for each in marked
                 if each.mark == "blunder"
@@ -103,7 +103,7 @@ def main() -> None:
                     "decisions": found.sides[0].decisions,
                     "loss": found.sides[0].loss,
                     "marks": [each.mark for each in marked],
-                    "blunders": [{"hand": number, "mark": each.mark, "loss": each.loss} for each in judged],
+                    "blunders": [{"hand": number, "mark": each.mark, "loss": each.loss} for each in blunders],
                 }
             )
             done(number + 1)
