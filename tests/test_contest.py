@@ -82,6 +82,7 @@ def played(settings: ContestConfig) -> tuple[Contest, dict]:
     return contest, json.loads((settings.out / "results.json").read_text(encoding="utf-8"))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not keep to the limit of memory")
 def test_bots_that_hang_eat_memory_or_crash_spoil_no_standings_and_learn_why(folder):
     contest, found = played(config(folder))
