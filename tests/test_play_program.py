@@ -158,7 +158,8 @@ def test_a_whole_game_behind_a_pseudo_terminal_with_every_command(tmp_path):
     path = tmp_path / "game.gin"
     for line, words in {
         "records": "1 ", f"export 1 {path}": "is in", f"import {path}": "is among the games of", "replay": "step 1 of", "": "step 2 of",
-        "q": "", "reset stats": "", "yes": "The statistics are reset", "statistics": "not played a hand yet", "quit": "Good-bye",
+        "q": "", "reset stats": "", "yes": "The statistics are reset", "statistics": "not played a hand yet",
+        "practice draw": "from the set", "menu": "0 answers so far", "quit": "Good-bye",
     }.items():  # fmt: skip
         assert words in program.say(line), f"{line}: {program.screen}"
     assert program.end() == 0

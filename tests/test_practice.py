@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,6 @@ from ginenv.hands.text import parse_view
 from ginenv.tables.players import make_player
 from tests.support.refusals import refuses
 
-pytestmark = pytest.mark.skipif(not POSITIONS.exists(), reason="the set of positions has not been made")
 NOON = datetime.datetime(2026, 11, 27, 12, tzinfo=datetime.UTC)
 LEAST = dict(THRESHOLDS)["doubtful"]
 
@@ -237,14 +237,16 @@ def test_skill_is_the_loss_per_decision_of_analysed_hands(home: Home, analyst: A
 def test_the_set_for_everybody_is_clear() -> None:
     made: Any = read_json(POSITIONS)
     assert made["command"].startswith("python -m benchmarks.strength.practice_positions")
-    kinds = [each["kind"] for each in made["positions"]]
-    assert {kind: kinds.count(kind) for kind in KINDS} == dict.fromkeys(KINDS, 50)
-    assert len({each["position"] for each in made["positions"]}) == 200
+    answers = Counter(f"{each['kind']}: {each['best'].partition(' ')[0]}" for each in made["positions"])
+    assert made["counts"] == answers and {answer.partition(":")[0] for answer in answers} == set(KINDS)
+    assert len({each["position"] for each in made["positions"]}) == len(made["positions"])
+    docs = Path(__file__).parents[1] / "docs" / "play.md"
+    assert f"a set of {len(made['positions'])} for everybody" in docs.read_text(encoding="utf-8")
     analyst = Analyst(worlds=512, seed=7)
     for each in made["positions"]:
         view = parse_view(each["position"])
         assert parse_action(each["best"]) in actions_of(view["legal"][0])
-    for each in made["positions"][::25]:
+    for each in made["positions"][:: max(1, len(made["positions"]) // 8)]:
         decision = analyst.decision(parse_view(each["position"]), parse_action(each["best"]))
         assert decision.mark in ("", "unclear"), each
 

@@ -157,7 +157,7 @@ class Practice:
                     hands[each.game] = self.home.record(each.game).hands
                 view = hands[each.game][each.hand - 1].after(each.move - 1).view()
                 rows.append((self._id, source, 1, format_view(view[0]), _GROUPS[each.kind], schedule, due))
-        everybody = read_json_object(POSITIONS, "the positions to practise")["positions"] if POSITIONS.exists() else []
+        everybody = read_json_object(POSITIONS, "the positions to practise")["positions"]
         for number, each in enumerate(everybody):
             if (source := f"set.{number}") not in sources:
                 rows.append((self._id, source, 0, each["position"], each["kind"], schedule, due))

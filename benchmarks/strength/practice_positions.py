@@ -3,14 +3,18 @@
 python -m benchmarks.strength.practice_positions             writes agents/data/practice.json, some minutes
 
 The network plays itself with its policy as trained, so that hands vary. At most one decision of a hand is taken: one at which a bot
-(``formula`` or ``simple``) would choose an action that is clearly worse than the best. For a knock the question is whether to knock; half
-of these positions are of each answer, and so are draws. A position is judged in 64 worlds, and once more in 32 times as many, from
-another seed: the best action is the same, and the bot's loses at least 2 % of the game and three standard errors. Lay-offs are exact;
-those taken have a card that may be laid off and should not be, or one that must come first.
+(``formula`` or ``simple``) would choose an action that is clearly worse than the best, or at which taking a card is that looks of use.
+For a knock the question is whether to knock, and no answer, nor taking the card, fills more than half of its kind. What seems clear in
+64 worlds is judged once more in 8 times as many, from another seed: there the tempting action loses at least 2 % of the game (2 points
+of a single hand) and three standard errors. Lay-offs are exact; those taken have a card that may be laid off and should not be, or one
+that must come first.
+
+The file is written as positions are found and says how many of each kind and answer it holds; a run that was stopped goes on there.
 """
 
 from __future__ import annotations
 
+import itertools
 import multiprocessing
 import shlex
 import sys
@@ -20,14 +24,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 import tyro
 from rich.console import Console
 
 from agents.analysis import Analyst, Decision
-from agents.files import write_json
+from agents.files import read_json_object, write_json
 from agents.network.player import make_network
 from agents.reports.terminal import progress_bar
-from ginenv.engine.actions import KNOCK, PASS, PHASE_NAMES, actions_of, parse_action
+from ginenv.engine.actions import KNOCK, PASS, PHASE_NAMES, UPCARD, actions_of, parse_action
 from ginenv.hands.hand import Hand
 from ginenv.hands.text import format_view
 from ginenv.tables.players import make_player
@@ -35,7 +40,7 @@ from ginenv.tables.players import make_player
 # Rules by kind: in the last, players lay off by hand.
 RULES = {"draw": ("eaai", "dg-standard"), "lay-off": ("ht1",)}
 KINDS = ("draw", "discard", "knock", "lay-off")
-WORLDS, TIMES, LEAST, ERRORS, IMPROBABLE = 64, 32, 0.02, 3.0, 0.1
+HANDS, TRIES, WORLDS, TIMES, LEAST, ERRORS, IMPROBABLE, USELESS = 16, 4, 64, 8, 0.02, 3.0, 0.05, 0.002
 
 
 @dataclass
@@ -46,7 +51,7 @@ class Arguments:
         each: number of positions of each kind.
         seed: seed of the first hand.
         workers: number of processes; the positions are the same with any number.
-        out: JSON file to write.
+        out: JSON file to write; the search goes on with what it holds.
     """
 
     each: int = 50
@@ -63,93 +68,144 @@ def kind_of(view: Any) -> str:
     return {"upcard": "draw", "draw": "draw", "discard": "discard", "layoff": "lay-off"}.get(phase, "")
 
 
-def is_clear(kind: str, decision: Decision, tempting: list[int]) -> bool:
+def is_clear(kind: str, decision: Decision, tempting: list[int], least: float, errors: float) -> bool:
     """Whether a tempting action is clearly worse than the best, and for a knock: one of the other answer."""
     best = parse_action(decision.best)
     for each in decision.candidates[1:]:
         action = parse_action(each.action)
         other = action in tempting and (kind != "knock" or (action >= KNOCK) != (best >= KNOCK))
-        if other and -each.difference >= LEAST and -each.difference > ERRORS * each.difference_error:
+        if other and -each.difference >= least and -each.difference > errors * each.difference_error:
             return True
     return False
 
 
-def tempting(kind: str, view: np.ndarray, bots: list[Any]) -> list[int]:
-    """What bots would choose; of lay-offs, every card that may be laid off, and to be done."""
+def tempting(kind: str, view: np.ndarray, chosen: list[int], policy: np.ndarray) -> list[int]:
+    """What bots have chosen; of draws, also to take what looks of use; of lay-offs, every card that may be laid off, and to be done."""
     if kind == "lay-off":
         legal = actions_of(view["legal"][0])
         return [action for action in legal if action != PASS] if len(legal) > 2 else []
-    return [int(bot.act(view)[0]) for bot in bots]
+    # The bots hardly ever take what should be left.
+    return [*chosen, UPCARD] if kind == "draw" and policy[UPCARD] > USELESS else chosen
 
 
 class Finder:
-    """Plays hands and looks for positions; its processes share what it has loaded."""
+    """Plays hands and looks for positions."""
 
     def __init__(self) -> None:
         self.first, self.second = Analyst(WORLDS), Analyst(TIMES * WORLDS, seed=1)
         self.player, self.bots = make_network(temperature=1.0), [make_player("formula"), make_player("simple")]
-        # Loads what is compiled, before there are processes.
-        for kind in KINDS:
-            self.find(0, kind)
 
-    def find(self, seed: int, kind: str) -> dict[str, str] | None:
-        """The first position of a kind in the hand of a seed, if there is one."""
-        rules = RULES.get(kind, RULES["draw"])
-        hand = Hand.deal(rules[seed // len(KINDS) % len(rules)], seed=seed)
-        while not hand.is_over:
-            view = hand.view()
-            action, policy = (each[0] for each in self.player.act_with_policy(view))
-            if kind_of(view[0]) == kind:
-                others = tempting(kind, view, self.bots)
-                # Only what the network would hardly play is worth the time of judging it.
-                if others and policy[others].min() < IMPROBABLE:
-                    decision = self.first.decision(view)
-                    if is_clear(kind, decision, others):
-                        again = self.second.decision(view)
-                        if again.best == decision.best and is_clear(kind, again, others):
-                            return {"kind": kind, "position": format_view(view[0]), "best": again.best}
-            hand.push(int(action))
+    def find(self, seed: int, kinds: list[str]) -> list[dict[str, str]]:
+        """At most one position of each of ``HANDS`` hands that are played side by side; the kind that comes first is looked for first."""
+        names = list(dict.fromkeys(name for kind in kinds for name in RULES.get(kind, RULES["draw"])))
+        hands = [Hand.deal(names[n % len(names)], seed=seed + n) for n in range(HANDS)]
+        moments: list[list[tuple[int, str, np.ndarray, list[int]]]] = [[] for _ in hands]
+        while going := [n for n, hand in enumerate(hands) if not hand.is_over]:
+            views = np.concatenate([hands[n].view() for n in going])
+            actions, policies = self.player.act_with_policy(views)
+            chosen = np.stack([bot.act(views) for bot in self.bots], axis=1)
+            for k, n in enumerate(going):
+                view = views[k : k + 1].copy()
+                kind = kind_of(view[0])
+                # Who has declined a knock is bound to gin in the network's play, so that its policy no longer tells a good knock.
+                if (
+                    kind in kinds
+                    and names[n % len(names)] in RULES.get(kind, RULES["draw"])
+                    and not view["declined"][0]
+                ):
+                    others = tempting(kind, view, [int(action) for action in chosen[k]], policies[k])
+                    # Only what the network would hardly play is worth the time of judging it.
+                    if others and policies[k][others].min() < IMPROBABLE:
+                        moments[n].append((kinds.index(kind), kind, view, others))
+                hands[n].push(int(actions[k]))
+        return [position for each in moments if (position := self.first_clear(each))]
+
+    def first_clear(self, moments: list[tuple[int, str, np.ndarray, list[int]]]) -> dict[str, str] | None:
+        """The first clear position among the moments of a hand, if there is one."""
+        for _, kind, view, others in sorted(moments, key=lambda each: each[0])[:TRIES]:
+            if best := self.best(kind, view, others):
+                return {"kind": kind, "position": format_view(view[0]), "best": best}
         return None
 
+    def best(self, kind: str, view: np.ndarray, others: list[int]) -> str:
+        """The best action of a position that is clear; empty for another."""
+        least = LEAST if view["rules"]["target"][0] else 100 * LEAST
+        best = ""
+        for analyst, errors in ((self.first, 1.0), (self.second, ERRORS)):
+            decision = analyst.decision(view)
+            if not is_clear(kind, decision, others, least, errors):
+                return ""
+            best = decision.best
+        return best
 
-def _find(task: tuple[int, str]) -> dict[str, str] | None:
+
+def _start() -> None:
+    torch.set_num_threads(1)
+    FINDER.append(Finder())
+
+
+def _find(task: tuple[int, list[str]]) -> list[dict[str, str]]:
     return FINDER[0].find(*task)
 
 
-# Hands between two looks at which kinds are missing, and what forked processes share.
-ROUND = 60
+# Tasks between two looks at which kinds are missing, and what each process has loaded.
+ROUND = 2
 FINDER: list[Finder] = []
+
+
+def answer_of(position: dict[str, str]) -> str:
+    """The kind of a position and the first word of its best action."""
+    return f"{position['kind']}: {position['best'].partition(' ')[0]}"
+
+
+def is_wanted(position: dict[str, str], found: list[dict[str, str]], each: int) -> bool:
+    """Whether its kind is not full, nor half of it of the same answer: take or not, knock or not."""
+    if sum(one["kind"] == position["kind"] for one in found) >= each:
+        return False
+    same = sum(answer_of(one) == answer_of(position) for one in found)
+    return position["kind"] not in ("draw", "knock") or same < (each + 1) // 2
+
+
+def content(found: list[dict[str, str]], seed: int, analyst: str) -> dict[str, Any]:
+    """What the file holds, and where a search goes on."""
+    command = shlex.join(["python", "-m", "benchmarks.strength.practice_positions", *sys.argv[1:]])
+    counts = dict(Counter(answer_of(each) for each in found))
+    ordered = sorted(found, key=lambda each: KINDS.index(each["kind"]))
+    return {
+        **{
+            "format": 1,
+            "command": command,
+            "analyst": analyst,
+            "counts": counts,
+            "next_seed": seed,
+        },
+        "positions": ordered,
+    }
 
 
 def main() -> None:
     """Plays, judges and writes the positions."""
     arguments, console = tyro.cli(Arguments, description=__doc__), Console(stderr=True)
-    FINDER.append(Finder())
-    found: list[dict[str, str]] = []
-    answers, counts = Counter(), Counter()
-    total = arguments.each * len(KINDS)
+    kept = read_json_object(arguments.out, "the positions so far") if arguments.out.exists() else {}
+    found, seed = kept.get("positions", []), kept.get("next_seed", arguments.seed)
+    analyst = Analyst(TIMES * WORLDS, seed=1).name
     with (
-        multiprocessing.get_context("fork").Pool(arguments.workers) as pool,
-        progress_bar(console, total, "positions") as done,
+        multiprocessing.get_context("spawn").Pool(arguments.workers, _start) as pool,
+        progress_bar(console, arguments.each * len(KINDS), "positions") as done,
     ):
-        seed = arguments.seed
-        while missing := [kind for kind in KINDS if counts[kind] < arguments.each]:
-            tasks = [(seed + n, missing[n % len(missing)]) for n in range(ROUND)]
-            seed += ROUND
-            for each in filter(None, pool.imap(_find, tasks)):
-                # Half of each answer: take or not, knock or not.
-                kind, answer = each["kind"], f"{each['kind']} {each['best'].partition(' ')[0]}"
-                full = kind in ("draw", "knock") and answers[answer] >= (arguments.each + 1) // 2
-                if counts[kind] < arguments.each and not full:
-                    answers[answer] += 1
-                    counts[kind] += 1
+        while True:
+            counts = Counter(one["kind"] for one in found)
+            missing = sorted((kind for kind in KINDS if counts[kind] < arguments.each), key=lambda kind: counts[kind])
+            if not missing:
+                break
+            tasks = [(seed + n * HANDS, missing) for n in range(ROUND)]
+            seed += ROUND * HANDS
+            for each in itertools.chain.from_iterable(pool.imap(_find, tasks)):
+                if is_wanted(each, found, arguments.each):
                     found.append(each)
-                    done(len(found))
-    command = shlex.join(["python", "-m", "benchmarks.strength.practice_positions", *sys.argv[1:]])
-    found.sort(key=lambda each: KINDS.index(each["kind"]))
-    name = FINDER[0].second.name
-    write_json(arguments.out, {"format": 1, "command": command, "analyst": name, "positions": found})
-    console.print(dict(answers))
+            done(len(found))
+            console.print(dict(Counter(map(answer_of, found))))
+            write_json(arguments.out, content(found, seed, analyst))
 
 
 if __name__ == "__main__":
