@@ -4,7 +4,7 @@ python -m benchmarks.strength.practice_positions             writes agents/data/
 
 The network plays itself with its policy as trained, so that hands vary. At most one decision of a hand is taken: one at which a bot
 (``formula`` or ``simple``) would choose an action that is clearly worse than the best, or at which taking a card is that looks of use.
-For a knock the question is whether to knock, and no answer, nor taking the card, fills more than half of its kind. What seems clear in
+For a knock the question is whether to knock, and no answer, nor taking the card, fills more than half of its places. What seems clear in
 64 worlds is judged once more in 8 times as many, from another seed: there the tempting action loses at least 2 % of the game (2 points
 of a single hand) and three standard errors. Lay-offs are exact; those taken have a card that may be laid off and should not be, or one
 that must come first.
@@ -149,7 +149,7 @@ def _find(task: tuple[int, list[str]]) -> list[dict[str, str]]:
 
 
 # Tasks between two looks at which kinds are missing, and what each process has loaded.
-ROUND = 2
+ROUND = 8
 FINDER: list[Finder] = []
 
 
@@ -171,16 +171,8 @@ def content(found: list[dict[str, str]], seed: int, analyst: str) -> dict[str, A
     command = shlex.join(["python", "-m", "benchmarks.strength.practice_positions", *sys.argv[1:]])
     counts = dict(Counter(answer_of(each) for each in found))
     ordered = sorted(found, key=lambda each: KINDS.index(each["kind"]))
-    return {
-        **{
-            "format": 1,
-            "command": command,
-            "analyst": analyst,
-            "counts": counts,
-            "next_seed": seed,
-        },
-        "positions": ordered,
-    }
+    about = {"format": 1, "command": command, "analyst": analyst, "counts": counts, "next_seed": seed}
+    return {**about, "positions": ordered}
 
 
 def main() -> None:
