@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import repeat
 
 from agents.programs.words import entry_words, rules_words
-from ginenv.engine.rules import get_rules
+from ginenv import get_rules
 
 URL = os.environ.get("OPENAI_BASE_URL", "https://api.openai.com/v1").rstrip("/") + "/chat/completions"
 # Questions at once, answers to each that may be wrong, and calls until an endpoint that is busy counts as broken.

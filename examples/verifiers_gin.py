@@ -16,10 +16,7 @@ from chat_player import FORM, TRIES, action_in
 from agents.programs.protocol import EventEncoder, question
 from agents.programs.views import read_views
 from agents.programs.words import entry_words, rules_words
-from ginenv.engine.rules import get_rules
-from ginenv.errors import GinError
-from ginenv.hands.hand import Hand
-from ginenv.tables.players import make_player
+from ginenv import GinError, Hand, get_rules, make_player
 
 # Of a hand that is lost by answers that are not legal.
 FORFEIT = 50

@@ -202,15 +202,15 @@ def test_an_interrupted_training_exports_nothing_until_the_same_command_ends_it(
     assert f"evaluate {export} " in printed.splitlines()[-1] and (export / CARD).exists()
 
 
-@pytest.mark.parametrize("where", ["_save", "play_pairs"])
+@pytest.mark.parametrize("where", ["save", "play_pairs"])
 def test_an_interrupted_tournament_shows_its_blocks_and_goes_on(
     where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "t.yaml").write_text(TOURNAMENT)
     words = ["tournament", tmp_path / "t.yaml", f"out={tmp_path / 'out'}"]
     with monkeypatch.context() as patched:
-        if where == "_save":
-            patched.setattr(tournament.Tournament, where, signalling(tournament.Tournament._save, at=2))
+        if where == "save":
+            patched.setattr(tournament.Tournament, where, signalling(tournament.Tournament.save, at=2))
         else:
             patched.setattr(matches, where, signalling(matches.play_pairs, at=3))
         assert output_of(*words) == INTERRUPTED

@@ -214,7 +214,7 @@ def test_fitting_finds_what_wins_points(level: Level, monkeypatch: pytest.Monkey
         "styles": 8,
         "strong": 0.5,
         "rounds": 1,
-        "specific_rounds": 1,
+        "specific_rounds": 3,
         "series": 96,
         "hands": 6,
         "rate": 0.4,

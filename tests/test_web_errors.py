@@ -165,7 +165,9 @@ def test_compilation_of_the_rules_is_announced(guest):
     ann = guest()
     assert "hx-get" not in ann.get("/ready")
     job = SimpleNamespace(over=False, seconds=2)
-    ann.client.app.state.preparations = SimpleNamespace(prepare=lambda opponent, rules: job)
+    ann.client.app.state.preparations = SimpleNamespace(
+        prepare=lambda opponent, rules: job, prepare_hints=lambda hints: job
+    )
     assert "hx-get" in ann.get("/ready") and "compiled" not in ann.get("/ready")
     job.seconds = 20
     assert "the rules are being loaded" in ann.get("/ready") and "the rules are being loaded" in ann.get("/")

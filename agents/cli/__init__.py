@@ -61,7 +61,7 @@ COMMANDS = {
     "model-card": Command("agents.cli.networks:write_model_card", "CHECKPOINT [RESULTS ...]: the card of a checkpoint"),
     "fit-hand-model": Command("agents.cli.train:fit_hand_model", "CHECKPOINT: trains its model of whole hands", False),
     "evaluate": Command("agents.cli.evaluate:evaluate", "A B: a match; A --against B C ...: several", extra="match"),
-    "rate": Command("agents.cli.rate:rate", "PLAYER: a rating by few hands, for slow or expensive players"),
+    "rate": Command("agents.cli.rate:rate", "PLAYER: a rating by few hands, for expensive players"),
     "tournament": Command("agents.cli.tournament:tournament", "CONFIG.yaml: everyone against everyone", extra="match"),
     "contest": Command("agents.cli.contest:contest", "DIRECTORY: a folder of bots against one another"),
     "exploit": Command("agents.cli.measure:exploit", "PLAYER: trains best responses against a player", False),
@@ -69,7 +69,7 @@ COMMANDS = {
     "bot": Command("agents.cli.bot:bot", "PLAYER: our player as a program of that protocol", extra="match"),
     "stress": Command("agents.cli.programs:stress", "matches against many bad programs", extra="match"),
     "levels": Command(
-        "agents.cli.levels:levels", "show, build, fit, measure, export, import or reset levels", reads_arguments=True
+        "agents.cli.levels:levels", "show, build, fit, measure, export, import, reset", reads_arguments=True
     ),
     "warm": Command("agents.cli.warm:warm", "compiles everything now, so that nobody waits later", extra="match"),
     "games": Command("agents.cli.games:games", "games as Parquet tables of every decision", reads_arguments=True),
@@ -304,7 +304,7 @@ def main() -> None:
         print(f"gin, of ginenv {__version__}")
     elif command in ("-h", "--help", "help"):
         with _exit_when_unread():
-            print("usage: gin COMMAND ...; gin COMMAND --help says more\n")
+            print("usage: gin COMMAND ...; gin COMMAND --help says more")
             for name, chosen in COMMANDS.items():
                 print(f"{GROUPS.get(name, ''):7}  {name:14} {chosen.summary}")
     elif command in COMMANDS:

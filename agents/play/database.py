@@ -119,8 +119,6 @@ _VERSION_1 = (
         error REAL NOT NULL
     )""",
     "CREATE INDEX reviews_of ON review (exercise)",
-)
-_VERSION_2 = (
     """CREATE TABLE invitation (  -- links by which a person plays from a browser of their own
         player INTEGER PRIMARY KEY REFERENCES player ON DELETE CASCADE,
         token TEXT NOT NULL UNIQUE
@@ -134,7 +132,7 @@ _CONTROL, _LINES = "'*[' || char(1, 45, 31) || char(127, 45, 159) || ']*'", ("re
 # The longest text or value, and so the most that one row of a stranger's file can take.
 _LONGEST = 64 << 20
 # The steps that make version n from version n - 1; a step that was ever released is not changed again.
-_STEPS = (_VERSION_1, _VERSION_2)
+_STEPS = (_VERSION_1,)
 
 
 @cache

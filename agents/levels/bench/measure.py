@@ -179,6 +179,7 @@ def gains(points: dict[str, np.ndarray], hands: int) -> dict[str, dict[str, Any]
 def ladder(level: Level, config: MeasureConfig, progress: Progress) -> dict[str, Any]:
     """Games against the next level as installed, at each stage of growth."""
     found = {}
+    above = make_player(f"{config.above}:learn=false" if config.above.startswith("level-") else config.above)
     for stage, hands in STAGES.items():
         if hands and not level.gained(hands):
             # A level that does not grow plays the same games again.
@@ -186,7 +187,6 @@ def ladder(level: Level, config: MeasureConfig, progress: Progress) -> dict[str,
             continue
         progress(f"{stage.replace('_', ' ')} against {config.above}")
         player = LevelPlayer(level, config.seed, learn=False, experience=hands)
-        above = make_player(f"{config.above}:learn=false" if config.above.startswith("level-") else config.above)
         match = play_match(player, above, rules=config.rules, pairs=config.games // 2, seed=config.seed)
         found[stage] = {"share": match.share.to_dict(), "points": match.points.to_dict(), "games": config.games}
     return found
