@@ -178,8 +178,8 @@ def content(found: list[dict[str, str]], seed: int, analyst: str) -> dict[str, A
 def main() -> None:
     """Plays, judges and writes the positions."""
     arguments, console = tyro.cli(Arguments, description=__doc__), Console(stderr=True)
-    kept = read_json_object(arguments.out, "the positions so far") if arguments.out.exists() else {}
-    found, seed = kept.get("positions", []), kept.get("next_seed", arguments.seed)
+    before = read_json_object(arguments.out, "the positions so far") if arguments.out.exists() else {}
+    found, seed = before.get("positions", []), before.get("next_seed", arguments.seed)
     analyst = Analyst(TIMES * WORLDS, seed=1).name
     with (
         multiprocessing.get_context("spawn").Pool(arguments.workers, _start) as pool,
