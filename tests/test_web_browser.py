@@ -113,7 +113,7 @@ def test_a_card_is_moved_by_dragging_and_by_keys(table, sit):
     page.wait_for_timeout(100)
     assert page.locator(":focus").get_attribute("id") == first, "the focus stays on the card"
     page.keyboard.press("h")
-    page.locator(".say.warning:visible").wait_for()
+    page.locator(".hint:visible").wait_for()
     assert there.browser.live.hand.history == [] and person.faults == []
 
 
