@@ -147,7 +147,7 @@ class TrainConfig(Config):
         gin_only: share of hands that a seat plays for gin from the start.
         commit: chance that declining a knock commits the seat to gin for the rest of the hand.
         commit_end: the same at the end of the run (default: as at the start); the knock decision's loss fades with it.
-        pool: fixed opponents.
+        pool: fixed opponents. The critic knows the first twelve apart.
         opponent_context: what the networks read about the fixed opponents: ``none`` or their ``style``.
         pool_share: share of games in which one seat is a fixed opponent.
         past_policy_share: share of games in which one seat is a past policy.

@@ -136,6 +136,21 @@ def test_a_policy_learns_from_actions_that_it_did_not_take() -> None:
     assert gradient[1, 0] > 0 > gradient[1, 5] and (gradient[2] == 0).all()
 
 
+def test_rows_with_a_choice_are_all_trained_on_and_the_others_whatever_their_advantages() -> None:
+    from agents.training.ppo import select_training_rows
+
+    learner = Learner(parse_config({**BOOSTED, "trained_fraction": 0.5}))
+    steps = learner.steps.reshape(-1)
+    steps["waiting"], steps["choice"] = np.nan, np.nan
+    steps["advantage"] = np.arange(len(steps))
+    rows = np.arange(len(steps))[: len(steps) // 2 * 2]
+    steps["choice"][rows[:10]] = 0
+    chosen = select_training_rows(learner, rows)
+    assert set(rows[:10]) <= set(chosen) and len(chosen) == len(rows) // 2
+    # Those of the largest advantages would all be in the second half.
+    assert 0.3 < (chosen[chosen >= 10] < len(rows) // 2).mean() < 0.7
+
+
 def test_learning_from_all_actions_goes_on_bit_for_bit(tmp_path: Path) -> None:
     torch.manual_seed(9)
     one = Learner(parse_config(BOOSTED), tmp_path)

@@ -26,7 +26,7 @@ from agents.network.checkpoint import (
     save_checkpoint,
 )
 from agents.network.inputs import expand_cards, expand_legal
-from agents.network.nets import NUM_FUTURE, NUM_TOLD, POINT_REWARD, Actor, FrozenActor
+from agents.network.nets import NUM_BOTS, NUM_FUTURE, POINT_REWARD, Actor, FrozenActor
 from agents.network.player import NetworkPlayer, load_network
 from agents.network.sampling import sample_action, sample_actions
 from agents.training.run import TrainingRun
@@ -357,7 +357,7 @@ def test_the_critic_knows_which_bots_play_and_in_which_seat() -> None:
     for _ in range(60):
         rollout.observe(0)
         for i, step in enumerate(rollout.steps[0]):
-            rows = step["secrets"][NUM_FUTURE:].reshape(2, NUM_TOLD)
+            rows = step["secrets"][NUM_FUTURE:].reshape(2, NUM_BOTS)
             for seat, row in ((int(step["turn"]), rows[0]), (1 - int(step["turn"]), rows[1])):
                 player = int(rollout.tables["player"][i, seat])
                 assert np.flatnonzero(row).tolist() == ([player] if 0 <= player < len(pool) else [])

@@ -22,13 +22,13 @@ from ginenv.engine.actions import NUM_ACTIONS
 from ginenv.view.encoding import FLAT_SCALE, OBSERVATION_SIZE
 
 # The critic reads what the next cards of the stock will do to both hands (``inputs.look_ahead``), as bytes of deadwood. Luck that it
-# foresees adds no noise to the advantages. In training it is also told which bots play, for the mover and for the other seat: what a
-# position is worth depends on them. A network that learns, and whoever is not told, has no number.
+# foresees adds no noise to the advantages. In training it also reads which of the first 12 bots of the pool plays, in the mover's seat
+# and in the other: what a position is worth depends on it. All these numbers are 0 for a network, and wherever nobody knows.
 NUM_FUTURE = 12
-NUM_TOLD = 12
-NUM_SECRETS = NUM_FUTURE + 2 * NUM_TOLD
+NUM_BOTS = 12
+NUM_SECRETS = NUM_FUTURE + 2 * NUM_BOTS
 SECRETS_SCALE = 1 / 32
-TOLD = 32
+PRESENT = 32
 # Scale of the critics' values: one point of a hand (results have a standard deviation of 25 to 30 points), or a whole game (one hand
 # changes the chance of winning it by some 0.2).
 POINT_REWARD = 1 / 50

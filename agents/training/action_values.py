@@ -15,7 +15,7 @@ from agents.network.inputs import observe_state
 from agents.network.nets import Inputs
 from agents.network.sampling import list_actions
 from agents.training.batch_inputs import BatchInputs
-from agents.training.selfplay import Batch, Rollout, copy_state, declines, hand_reward, potential_of, tell_players
+from agents.training.selfplay import Batch, Rollout, copy_state, declines, hand_reward, potential_of, write_players
 from ginenv.engine.actions import NUM_ACTIONS, PHASE_OVER
 from ginenv.engine.engine import apply
 from ginenv.engine.jit import kernel
@@ -110,7 +110,7 @@ def _succeed(
                 if shaping > 0:
                     reward += shaping * potential_of(after)
                 observe_state(after, gin_only, views[count], batch.obs, count, batch.steps[count])
-                tell_players(batch.steps[count], t, deals.pool)
+                write_players(batch.steps[count], t, deals.pool)
                 where[count, 0], where[count, 1] = i, column
                 count += 1
             else:

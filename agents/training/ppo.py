@@ -158,8 +158,9 @@ def select_training_rows(learner: Learner, rows: np.ndarray) -> np.ndarray:
     if learner.config.q_weight:
         # Elsewhere advantages are luck alone (benchmarks.strength.gradient_noise); rows at random do not mislead the critic.
         chosen |= np.isfinite(steps["choice"])
-        order = torch.randperm(len(rows), generator=learner.generator).numpy()
-        chosen[order[: max(0, count - int(chosen.sum()))]] = True
+        rest = np.flatnonzero(~chosen)
+        order = torch.randperm(len(rest), generator=learner.generator).numpy()
+        chosen[rest[order[: max(0, count - len(rows) + len(rest))]]] = True
     else:
         chosen[np.argpartition(-np.abs(steps["advantage"]), count)[:count]] = True
     return rows[chosen]

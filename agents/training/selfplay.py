@@ -19,7 +19,7 @@ from agents.deal_streams import Domain, deal_keys
 from agents.network.bounds import BOUNDS, blank_all
 from agents.network.features import NUM_HEURISTIC_FEATURES, HeuristicFeatures
 from agents.network.inputs import SEEN_FIELDS, observe_state
-from agents.network.nets import GAME_REWARD, NUM_FUTURE, NUM_TOLD, POINT_REWARD, TOLD
+from agents.network.nets import GAME_REWARD, NUM_BOTS, NUM_FUTURE, POINT_REWARD, PRESENT
 from agents.network.sampling import list_actions, sample_action
 from agents.win_probability import EquityBank, chance_to_win, equity_bank, plays_for_points
 from ginenv.bots.hand_kernels import least_deadwood
@@ -206,12 +206,12 @@ def _knock_worth(state, game, legal, shaping, equity, s):
 
 
 @kernel
-def tell_players(step, table, pool):
-    """Tells a row's critic which of the first ``pool`` players sits in the mover's seat, and which in the other."""
+def write_players(step, table, pool):
+    """Writes which of the first ``pool`` players sits in the mover's seat, and which in the other, for the critic."""
     for side in range(2):
         player = table.player[step.turn if side == 0 else 1 - step.turn]
-        for k in range(NUM_TOLD):
-            step.secrets[NUM_FUTURE + side * NUM_TOLD + k] = TOLD if k == player and k < pool else 0
+        for k in range(NUM_BOTS):
+            step.secrets[NUM_FUTURE + side * NUM_BOTS + k] = PRESENT if k == player and k < pool else 0
 
 
 @kernel
@@ -221,7 +221,7 @@ def _observe(states, tables, games, views, batch, pool, shaping, equity, scratch
         game = games[i]
         step = batch.steps[i]
         observe_state(states[i], game.gin_only, views[i], batch.obs, i, step)
-        tell_players(step, tables[i], pool)
+        write_players(step, tables[i], pool)
         legal = step.legal
         choices = popcount(legal[0]) + popcount(legal[1]) + popcount(legal[2])
         learns = tables[i].waits_for == CALLER and choices > 1
@@ -404,7 +404,7 @@ class Rollout(Tables):
         self.set_players(players)
         by_game = np.array([isinstance(player, PopulationPlayer) for player in players], np.uint8)
         opponents = np.cumsum(np.array(shares, float))
-        self.deals = self.deals._replace(opponents=opponents, by_game=by_game, pool=min(self._pool, NUM_TOLD))
+        self.deals = self.deals._replace(opponents=opponents, by_game=by_game, pool=min(self._pool, NUM_BOTS))
 
     def set_commitment(self, chance: float) -> None:
         """Sets the chance that declining a knock commits a seat to gin."""
