@@ -22,6 +22,7 @@ var gin = (() => {
   var gin_exports = {};
   __export(gin_exports, {
     ALL_CARDS: () => ALL_CARDS,
+    FACTS: () => FACTS,
     INPUT_SIZE: () => INPUT_SIZE,
     KNOCK: () => KNOCK,
     NUM_ACTIONS: () => NUM_ACTIONS,
@@ -40,15 +41,20 @@ var gin = (() => {
     cardName: () => cardName,
     cardPoints: () => cardPoints,
     cardsOf: () => cardsOf,
+    choose: () => choose,
+    columnOf: () => columnOf,
     countOf: () => countOf,
     deadwoodLayOff: () => deadwoodLayOff,
     deadwoodOf: () => deadwoodOf,
     deal: () => deal,
     encode: () => encode,
     has: () => has,
+    inputOf: () => inputOf,
     knockDiscards: () => knockDiscards,
     layable: () => layable,
     legalActions: () => legalActions,
+    levels: () => levels,
+    logitsOf: () => logitsOf,
     maskOf: () => maskOf,
     meldedCards: () => meldedCards,
     mix: () => mix,
@@ -69,7 +75,8 @@ var gin = (() => {
     unseenBy: () => unseenBy,
     upcardOf: () => upcardOf,
     viewOf: () => viewOf,
-    withCard: () => withCard
+    withCard: () => withCard,
+    writePlane: () => writePlane
   });
 
   // src/cards.ts
@@ -116,7 +123,7 @@ var gin = (() => {
   function setRanks(cards) {
     const [a, b, c, d] = suitsOf(cards);
     const ranks = a & b & (c | d) | c & d & (a | b);
-    return ranks ? cardsOf(BigInt(ranks)) : [];
+    return ranks ? cardsOf(BigInt(ranks)).slice(0, 3) : [];
   }
   function arrangements(cards, ranks = setRanks(cards)) {
     const [rank, ...others] = ranks;
@@ -498,6 +505,10 @@ var gin = (() => {
   var FACTS = 9 * 52;
   var MAX_POINTS = 250;
   var clipped = (points) => Math.min(Math.max(points, 0), MAX_POINTS);
+  function writePlane(input, plane, cards) {
+    input.fill(0, 52 * plane, 52 * plane + 52);
+    for (const card of cardsOf(cards)) input[52 * plane + card] = 1;
+  }
   function encode(view) {
     const input = new Uint8Array(INPUT_SIZE);
     const upcard = view.upcard === null ? 0n : bit(view.upcard);
@@ -513,7 +524,7 @@ var gin = (() => {
       view.refused[1],
       fresh === null ? 0n : bit(fresh)
     ];
-    planes.forEach((cards, plane) => cardsOf(cards).forEach((card) => input[52 * plane + card] = 1));
+    planes.forEach((cards, plane) => writePlane(input, plane, cards));
     input.set([...situation(view), ...rulesOf(view), ...rest(view)].map(Number), FACTS);
     return input;
   }
@@ -572,6 +583,88 @@ var gin = (() => {
     ];
   }
   var rest = (view) => [view.known[1] !== 0n, view.drawnHands, view.declined];
+
+  // src/network.ts
+  function logitsOf({ scale, layers }, input) {
+    let values = Float32Array.from({ length: INPUT_SIZE }, (_, i) => input[i] * scale[i]);
+    layers.forEach(({ weights, bias }, depth) => {
+      const next = new Float32Array(bias.length);
+      for (let i = 0; i < next.length; i++) {
+        let sum = bias[i];
+        for (let j = 0; j < values.length; j++) sum += weights[i * values.length + j] * values[j];
+        next[i] = depth < layers.length - 1 ? Math.max(sum, 0) : sum;
+      }
+      values = next;
+    });
+    return values;
+  }
+
+  // src/choice.ts
+  var NEVER = -1e9;
+  function inputOf(view, behaviour) {
+    const input = encode(view);
+    if (behaviour.remembered_discards < view.pile.length) {
+      const remembered = maskOf(view.pile.slice(view.pile.length - behaviour.remembered_discards));
+      writePlane(input, 3, remembered);
+      writePlane(input, 6, remembered & view.thrown[1]);
+    }
+    if (behaviour.noticed_actions === 0) {
+      writePlane(input, 4, 0n);
+      writePlane(input, 6, 0n);
+      input[FACTS + 20] = input[FACTS + 42] = 0;
+    }
+    if (behaviour.noticed_actions < 2) writePlane(input, 7, 0n);
+    return input;
+  }
+  function prefer(view, behaviour, seed, logits) {
+    const word = mix(view.handLuck ^ mix(seed));
+    const [sets, runs, knock2] = [1n, 2n, 3n].map((k) => behaviour.hand_taste * unit(mix(word + k)));
+    const discards = view.legal.filter((action) => action < KNOCK).map((card) => ({ card, others: view.hand & ~bit(card), left: deadwoodOf(view.hand & ~bit(card)) }));
+    const least = Math.min(...discards.map(({ left }) => left));
+    const first = bestOf(logits, discards.map(({ card }) => card));
+    for (const { card, others, left } of discards) {
+      if (card !== first && left > least + behaviour.max_extra_deadwood) {
+        logits[card] = NEVER;
+        continue;
+      }
+      logits[card] -= behaviour.high_card_bias * cardPoints(card) / 10;
+      if (others & columnOf(card)) logits[card] -= sets;
+      if (hasNeighbour(card, others)) logits[card] -= runs;
+    }
+    for (const action of view.legal) if (action >= KNOCK && action < STOCK) logits[action] += knock2 + behaviour.knock_bias;
+  }
+  function hasNeighbour(card, cards) {
+    const ranks = suitsOf(cards)[suitOf(card)];
+    return ((ranks << 1 | ranks >> 1) & 1 << rankOf(card)) !== 0;
+  }
+  var bestOf = (logits, actions) => actions.reduce((best, action) => logits[action] > logits[best] ? action : best, actions[0]);
+  function choose(level, view, seed) {
+    const policy = new Float64Array(NUM_ACTIONS);
+    if (view.phase === "layoff") {
+      const { laid } = bestLayOff(view.hand, view.spread);
+      return { action: cardsOf(laid).find((card) => view.legal.includes(card)) ?? PASS, policy };
+    }
+    const { behaviour, network } = level;
+    const logits = logitsOf(network, inputOf(view, behaviour));
+    const discards = view.legal[0] < KNOCK;
+    if (discards) prefer(view, behaviour, seed, logits);
+    else logits[UPCARD] += behaviour.upcard_bias;
+    const temperature = discards ? behaviour.temperature : behaviour.draw_temperature;
+    const best = bestOf(logits, view.legal);
+    if (temperature <= 0) return { action: best, policy };
+    let action = best;
+    let total = 0;
+    let word = mix(view.luck ^ mix(seed));
+    for (const each of view.legal) {
+      const behind = logits[best] - logits[each];
+      if (behind > behaviour.max_logit_gap) continue;
+      const weight = policy[each] = Math.exp(-behind / temperature);
+      total += weight;
+      word = mix(word);
+      if (unit(word) * total < weight) action = each;
+    }
+    return { action, policy: policy.map((weight) => weight / total) };
+  }
 
   // src/game.ts
   var CUT = 0x5eed0f7ec07n;
@@ -685,6 +778,9 @@ var gin = (() => {
     },
     gc: { ...POINTS_ONLY, next_starter: "alternate", layoff: "by-hand", stock_end: "wall" }
   };
+
+  // src/gin.ts
+  var levels = [];
   return __toCommonJS(gin_exports);
 })();
 if (typeof module === 'object') module.exports = gin;

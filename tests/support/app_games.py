@@ -1,4 +1,4 @@
-"""Whole games of the engine as JSON lines, for readers in other languages to replay: what is legal, what is held, what is seen, what is scored."""
+"""Whole games of the engine as JSON lines, for readers in other languages: what is legal, held, seen and scored at every step."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 // How a level chooses: by its network, its own preferences, and chance among close choices. Everything that a level does not notice or
 // remember is blanked in the network's input. docs/app.md explains the numbers of its behaviour.
 
-import { type Mask, bit, cardPoints, cardsOf, maskOf, rankOf, suitsOf, suitOf } from "./cards";
+import { type Mask, bit, cardPoints, cardsOf, maskOf, rankOf, suitOf, suitsOf } from "./cards";
 import { FACTS, encode, writePlane } from "./encoder";
 import { KNOCK, NUM_ACTIONS, PASS, STOCK, UPCARD } from "./hand";
 import { bestLayOff, columnOf, deadwoodOf } from "./melds";
@@ -36,9 +36,11 @@ const NEVER = -1e9;
 /** What the network reads: the view's input, with what is not remembered or noticed blanked. */
 export function inputOf(view: View, behaviour: Behaviour): Uint8Array {
   const input = encode(view);
-  const remembered = maskOf(view.pile.slice(-behaviour.remembered_discards || view.pile.length));
-  writePlane(input, 3, remembered);
-  writePlane(input, 6, remembered & view.thrown[1]);
+  if (behaviour.remembered_discards < view.pile.length) {
+    const remembered = maskOf(view.pile.slice(view.pile.length - behaviour.remembered_discards));
+    writePlane(input, 3, remembered);
+    writePlane(input, 6, remembered & view.thrown[1]);
+  }
   if (behaviour.noticed_actions === 0) {
     writePlane(input, 4, 0n);
     writePlane(input, 6, 0n);
@@ -87,12 +89,11 @@ export function choose(level: Level, view: View, seed: bigint): { action: number
   }
   const { behaviour, network } = level;
   const logits = logitsOf(network, inputOf(view, behaviour));
-  let temperature = behaviour.draw_temperature;
-  if (view.phase === "discard") {
-    prefer(view, behaviour, seed, logits);
-    // At the wall no discard is left but those of knocks, which are drawn at the other temperature.
-    if (view.legal[0]! < KNOCK) temperature = behaviour.temperature;
-  } else logits[UPCARD]! += behaviour.upcard_bias;
+  // At the wall, a player who took the upcard can only knock.
+  const discards = view.legal[0]! < KNOCK;
+  if (discards) prefer(view, behaviour, seed, logits);
+  else logits[UPCARD]! += behaviour.upcard_bias;
+  const temperature = discards ? behaviour.temperature : behaviour.draw_temperature;
   const best = bestOf(logits, view.legal);
   if (temperature <= 0) return { action: best, policy };
   let action = best;

@@ -7,10 +7,16 @@ import { deadwoodOf, meldedCards, pointsOf } from "./melds";
 import { type View, pileCards } from "./view";
 
 export const INPUT_SIZE = 520;
-const FACTS = 9 * 52;
+/** The first byte of the plane of numbers. */
+export const FACTS = 9 * 52;
 const MAX_POINTS = 250;
 
 const clipped = (points: number): number => Math.min(Math.max(points, 0), MAX_POINTS);
+
+export function writePlane(input: Uint8Array, plane: number, cards: Mask): void {
+  input.fill(0, 52 * plane, 52 * plane + 52);
+  for (const card of cardsOf(cards)) input[52 * plane + card] = 1;
+}
 
 export function encode(view: View): Uint8Array {
   const input = new Uint8Array(INPUT_SIZE);
@@ -27,7 +33,7 @@ export function encode(view: View): Uint8Array {
     view.refused[1],
     fresh === null ? 0n : bit(fresh),
   ];
-  planes.forEach((cards, plane) => cardsOf(cards).forEach((card) => (input[52 * plane + card] = 1)));
+  planes.forEach((cards, plane) => writePlane(input, plane, cards));
   input.set([...situation(view), ...rulesOf(view), ...rest(view)].map(Number), FACTS);
   return input;
 }

@@ -25,14 +25,15 @@ const runCards = (cards: Mask): Mask =>
   suitsOf(cards).reduce((found, ranks, suit) => found | (BigInt(RUNS[ranks]!) << BigInt(13 * suit)), 0n);
 
 /** All cards of a meld's or card's rank. */
-const columnOf = (card: number): Mask => COLUMN << BigInt(rankOf(card));
+export const columnOf = (card: number): Mask => COLUMN << BigInt(rankOf(card));
 const lowestOf = (cards: Mask): number => cardsOf(cards)[0]!;
 
-/** Ranks of which three or four cards are present, ascending. */
+/** Ranks of which three or four cards are present, ascending: the lowest three, which are all that eleven cards can hold. (With an upcard
+ *  beside them there may be a fourth, which networks learned without.) */
 function setRanks(cards: Mask): number[] {
   const [a, b, c, d] = suitsOf(cards) as [number, number, number, number];
   const ranks = (a & b & (c | d)) | (c & d & (a | b));
-  return ranks ? cardsOf(BigInt(ranks)) : [];
+  return ranks ? cardsOf(BigInt(ranks)).slice(0, 3) : [];
 }
 
 /** Every choice of sets. Each rank has no set, all its cards or, of four, all but one in the order of suits; the last rank changes fastest. */

@@ -1,0 +1,83 @@
+"""The page of the example: whole games in a real browser, by mouse and by touch, from a folder."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.browser import PATIENCE, browser
+
+PAGE = Path("examples/app/index.html").resolve()
+# Of decisions; a game takes some two hundred.
+_ENOUGH = 3000
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(not (PAGE.parent / "levels.js").is_file(), reason="the levels are not exported"),
+]
+
+
+@pytest.mark.parametrize(
+    ("preset", "level", "touch"), [("dg-standard", 0, False), ("gr-oklahoma", 1, True), ("gc", 2, True)]
+)
+def test_a_whole_game_against_a_level(preset: str, level: int, touch: bool) -> None:
+    with browser() as opened:
+        size = {"width": 360, "height": 640} if touch else {"width": 1000, "height": 700}
+        page = opened.new_context(viewport=size, has_touch=touch).new_page()
+        page.set_default_timeout(PATIENCE)
+        faults: list[str] = []
+        requests: list[str] = []
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.on("request", lambda request: requests.append(request.url))
+        page.goto(PAGE.as_uri())
+        page.select_option("#rules", preset)
+        page.select_option("#level", index=level)
+        press: Callable[[Any], None] = (lambda found: found.tap()) if touch else (lambda found: found.click())
+        press(page.locator("#start"))
+        hands = _play(page, press)
+        # From the score sheet of the last hand: somebody has reached the target.
+        you, other, target = map(int, re.findall(r"-?\d+", page.locator("#score").inner_text()))
+        assert max(you, other) >= target == (150 if preset == "gr-oklahoma" else 100)
+        assert hands > 1 and "game" in page.locator("#status").inner_text()
+        assert faults == [] and all(url.startswith(PAGE.parent.as_uri()) for url in requests)
+
+
+# Whether everything fits, what can be done, and how many cards can be pressed.
+_LOOK = """() => [
+  document.documentElement.scrollWidth <= innerWidth,
+  [...document.querySelectorAll("#actions button")].map((button) => button.dataset.id),
+  document.querySelectorAll("#hand button:enabled").length,
+]"""
+
+
+def _play(page: Any, press: Callable[[Any], None]) -> int:
+    """Plays to the end of the game, always by what stands last; returns the number of hands."""
+    hands = 1
+    for _ in range(_ENOUGH):
+        fits, actions, cards = page.evaluate(_LOOK)
+        assert fits
+        if actions == ["new"]:
+            return hands
+        # A card to select, or one to lay off.
+        if not actions or (actions == ["action-106"] and cards):
+            press(page.locator("#hand button:enabled").last)
+            continue
+        hands += actions == ["next"]
+        press(page.locator("#actions button").last)
+    raise AssertionError("the game does not end")
+
+
+def test_cards_and_buttons_are_large_enough_to_tap_on_a_phone() -> None:
+    with browser() as opened:
+        page = opened.new_context(viewport={"width": 360, "height": 640}, has_touch=True).new_page()
+        page.goto(PAGE.as_uri())
+        for found in page.locator("button, select").all():
+            box = found.bounding_box()
+            assert box is None or min(box["width"], box["height"]) >= 44, found.inner_text()
+
+
+def test_everything_together_is_small() -> None:
+    files = [path for path in PAGE.parent.iterdir() if path.suffix in (".html", ".js")]
+    assert sum(path.stat().st_size for path in files) <= 2_000_000
