@@ -145,6 +145,7 @@ levels: $(SETUP)
 	$(BIN)/gin levels fit runs/level-2
 	$(BIN)/gin levels fit runs/level-3
 	$(BIN)/gin levels fit runs/level-4
+	$(BIN)/python -m benchmarks.adaptation.dial
 
 # The shipped network on held-out deals: the members of its training pool, then held-out styles,
 # and two networks that shipped before.

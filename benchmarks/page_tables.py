@@ -9,7 +9,7 @@ from types import ModuleType
 
 import ginenv
 from benchmarks.markdown import table
-from benchmarks.rating_tables import hands_won_table, ladder_table, short_ratings_table
+from benchmarks.rating_tables import hands_won_table, ladder_table, matched_table, short_ratings_table
 from ginenv.engine.rule_texts import PRESET_TEXTS, RULE_TEXTS
 from ginenv.tables import info
 from ginenv.view.encoding import FACTS, FLAT_SCALE, PLANES
@@ -130,6 +130,7 @@ def presets_table() -> list[str]:
 TABLES: dict[str, dict[str, Callable[[], list[str]]]] = {
     "api.md": {"ids": ids_table, "names": names_table, "agents": agents_table},
     "environment.md": {"planes": planes_table, "facts": facts_table, "info": info_text},
+    "levels.md": {"matched": matched_table},
     "rating.md": {"ladder": ladder_table, "short ratings": short_ratings_table, "hands won": hands_won_table},
     "rules.md": {"presets": presets_table, "rules": rules_table},
 }

@@ -1,4 +1,4 @@
-"""The tables of the page about ratings by few hands."""
+"""The tables of the pages about ratings by few hands and about ``matched``."""
 
 from __future__ import annotations
 
@@ -10,6 +10,11 @@ from agents.arena.ladder import DATA
 from benchmarks.markdown import interval, percent, table
 
 RESULTS = Path(__file__).resolve().parent / "results" / "short_ratings.json"
+MATCHED = RESULTS.with_name("matched.json")
+
+_RATED = ("100", "300")
+_HELD = tuple(f"interval after {hands} hands holds it" for hands in _RATED)
+_SWITCH = ("before", "first_60", "after")
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -54,3 +59,33 @@ def hands_won_table() -> list[str]:
         ["games won", percent(found["game_share"]), f"{found['games']:,} games"],
     ]
     return table([f"`{one}` against `{other}`", "", ""], rows)
+
+
+def matched_table() -> list[str]:
+    """How even ``matched`` plays, and whether its ratings hold the true ones."""
+    if not MATCHED.exists():
+        return ["The network has changed since this was last measured.", ""]
+    found, rows, switches = _read(MATCHED), [], []
+    for each in found["opponents"]:
+        name = each["opponent"] if each["opponent"].startswith("style ") else f"`{each['opponent']}`"
+        if "after" in each:
+            first, second = (f"`{part}`" for part in each["opponent"].split(", then "))
+            switches.append(
+                [f"{first}, then {second}", str(each["series"]), *map(interval, (each[k] for k in _SWITCH))]
+            )
+            continue
+        ratings = each["ratings"]
+        held = [
+            f"{ratings[hands]['covered']} of {each['series']} (±{ratings[hands]['half_width']:.0f})" for hands in _RATED
+        ]
+        rows.append([name, str(each["series"]), interval(each["points"]), f"{each['true']:+.0f}", *held])
+    coverage = {hands: percent(found["coverage"][hands]) for hands in _RATED}
+    return [
+        *table(["against", "series", "points per hand, hands 41 to 300", "true rating", *_HELD], rows),
+        f"Of all series, the interval holds the true rating in {coverage['100']} after 100 hands and in {coverage['300']} after 300.",
+        "",
+        *table(
+            ["somebody else after 150 hands", "series", "points before", "in the first 60 hands", "after them"],
+            switches,
+        ),
+    ]

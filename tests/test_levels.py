@@ -83,7 +83,16 @@ def chosen(views: np.ndarray, logits: np.ndarray, tries: int = 60, **changes: fl
     policy = np.zeros(logits.shape, np.float32)
     for k in range(tries):
         words = rng.integers(0, 2**64, len(views), dtype=np.uint64)
-        choose(views, behaviour[0], np.zeros(len(views), TASTE), logits.copy(), legal, words, actions[k], policy)
+        choose(
+            views,
+            np.repeat(behaviour, len(views)),
+            np.zeros(len(views), TASTE),
+            logits.copy(),
+            legal,
+            words,
+            actions[k],
+            policy,
+        )
     return actions
 
 

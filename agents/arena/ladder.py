@@ -46,6 +46,19 @@ class Rating:
         return {"rating": round(self.rating, 1), "low": round(self.low, 1), "high": round(self.high, 1)}
 
 
+def rising_curve(grid: np.ndarray, ratings: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Points at each rating of a grid, from points at some ratings in rising order: lines fitted to what is near, which never fall."""
+    inside = np.clip(grid, ratings[0], ratings[-1])
+    offsets = ratings - inside[:, None]
+    weights = np.exp(-np.square(offsets / _BANDWIDTH) / 2)
+    weights /= weights.sum(axis=1, keepdims=True)
+    middle = (weights * offsets).sum(axis=1)
+    level = weights @ points
+    spread = (weights * np.square(offsets - middle[:, None])).sum(axis=1)
+    slope = (weights * (offsets - middle[:, None]) * (points - level[:, None])).sum(axis=1) / spread
+    return np.maximum.accumulate(level - slope * middle + slope * (grid - inside))
+
+
 class Ladder:
     """The rungs, and what they say about points.
 
@@ -88,17 +101,8 @@ class Ladder:
         """
         rows = np.array(sorted(row for row in self._measured[name] if row[0] != without))
         ratings, points, deviations = rows[:, 0], rows[:, 1], rows[:, 2]
-        inside = np.clip(self.grid, ratings[0], ratings[-1])
-        offsets = ratings - inside[:, None]
-        weights = np.exp(-np.square(offsets / _BANDWIDTH) / 2)
-        weights /= weights.sum(axis=1, keepdims=True)
-        middle = (weights * offsets).sum(axis=1)
-        level = weights @ points
-        spread = (weights * np.square(offsets - middle[:, None])).sum(axis=1)
-        slope = (weights * (offsets - middle[:, None]) * (points - level[:, None])).sum(axis=1) / spread
-        found = np.maximum.accumulate(level - slope * middle + slope * (self.grid - inside))
         has = ~np.isnan(deviations)
-        return found, np.interp(self.grid, ratings[has], deviations[has])
+        return rising_curve(self.grid, ratings, points), np.interp(self.grid, ratings[has], deviations[has])
 
     def _mismatch(self) -> float:
         """From what each pairing differs from what the rung's others say about it, less the error of its sample."""

@@ -163,6 +163,7 @@ def variety(level: LevelName, deals: int = 100, plays: int = 1000, hands: int = 
     for name, count, least in (("deals", deals, 1), ("plays", plays, 1), ("hands", hands, 20)):
         check_integer(name, count, least)
     found = load_level(level)
+    found.check_files()
     total = deals * plays + 20 * max(2, hands // 10)
     with progress_bar(plain_console(stderr=True), total, f"{found.name}, hands") as tick, counting_hands(tick):
         seen = measure_variety(found, make_formula(1), deals, plays, hands)
@@ -185,6 +186,7 @@ def measure(level: LevelName, above: str = "", out: Path | None = None, set: tup
     """
     config: MeasureConfig = parse_config(override({"above": above}, set), MeasureConfig, "--set")
     found, console = load_level(level), plain_console(stderr=True)
+    found.check_files()
     if out is not None:
         check_writable(out)
     with progress_bar(console, hands_to_measure(config), f"{found.name}, hands") as tick, counting_hands(tick):
@@ -236,6 +238,7 @@ def fit(level: LevelName, set: tuple[str, ...] = ()) -> str:
         )
     # Its present responses are not loaded: they may be what has to be fitted again.
     found, console = load_level(level, with_responses=False), plain_console(stderr=True)
+    found.check_files()
     check_writable(found.directory / RESPONSES)
     config: FitConfig = parse_config(override({}, set), FitConfig, "--set")
     gone = " The responses that it had before are gone." if (found.directory / RESPONSES).is_file() else ""

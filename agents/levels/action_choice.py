@@ -38,22 +38,23 @@ _NEVER = -1e9
 
 
 @kernel
-def draw_tastes(views, behaviour, seed, tastes):
+def draw_tastes(views, behaviours, seed, tastes):
     """Draws each hand's taste from its luck."""
     for i in range(views.shape[0]):
         word = mix(views[i].hand_luck ^ mix(np.uint64(seed)))
-        tastes[i].sets = behaviour.hand_taste * unit(mix(word + np.uint64(1)))
-        tastes[i].runs = behaviour.hand_taste * unit(mix(word + np.uint64(2)))
-        tastes[i].knock = behaviour.hand_taste * unit(mix(word + np.uint64(3)))
+        strength = behaviours[i].hand_taste
+        tastes[i].sets = strength * unit(mix(word + np.uint64(1)))
+        tastes[i].runs = strength * unit(mix(word + np.uint64(2)))
+        tastes[i].knock = strength * unit(mix(word + np.uint64(3)))
 
 
 @kernel
-def prepare(views, behaviour, seed, rows, declined, legal, words):
+def prepare(views, behaviours, seed, rows, declined, legal, words):
     """Writes the network's inputs for a batch of views, the legal actions, and random words.
 
     Args:
         views: ``VIEW[n]``.
-        behaviour: a ``BEHAVIOUR`` record.
+        behaviours: ``BEHAVIOUR[n]``.
         seed: of the player.
         rows: ``uint8[n, 520]``, observations.
         declined: ``uint8[n]``, 1 where a knock was declined in this hand, as the network knows it from training.
@@ -63,7 +64,7 @@ def prepare(views, behaviour, seed, rows, declined, legal, words):
     for i in range(views.shape[0]):
         v = views[i]
         encode(v, rows, i)
-        blank(v, behaviour.remembered_discards, behaviour.noticed_actions, rows[i])
+        blank(v, behaviours[i].remembered_discards, behaviours[i].noticed_actions, rows[i])
         declined[i] = 1 if v.declined > 0 else 0
         for k in range(3):
             legal[i, k] = v.legal[k]
@@ -129,12 +130,12 @@ def _draw(row, legal, max_logit_gap, temperature, word, chances):
 
 
 @kernel
-def choose(views, behaviour, tastes, logits, legal, words, actions, policy):
+def choose(views, behaviours, tastes, logits, legal, words, actions, policy):
     """Chooses for a batch; spreads and lay-offs are computed, without logits or chance.
 
     Args:
         views: ``VIEW[n]``.
-        behaviour: a ``BEHAVIOUR`` record.
+        behaviours: ``BEHAVIOUR[n]``.
         tastes: ``TASTE[n]``.
         logits: ``float32[n, 107]``, overwritten.
         legal: ``int64[n, 3]``.
@@ -149,7 +150,7 @@ def choose(views, behaviour, tastes, logits, legal, words, actions, policy):
         elif v.phase == PHASE_LAYOFF:
             actions[i] = choose_lay_off(v)
         else:
-            row = logits[i]
+            row, behaviour = logits[i], behaviours[i]
             if legal[i, 0]:
                 _prefer(v, behaviour, tastes[i], legal[i, 0], legal[i, 1], row)
                 temperature = behaviour.temperature

@@ -13,6 +13,7 @@ from agents.levels.level import Level
 from agents.levels.opponent_memory import OpponentMemory
 from agents.levels.player import LevelPlayer
 from agents.levels.profile import read_learned
+from agents.levels.ratings import person_rating
 from agents.opponent_model.features import DRAWS, FEATURES, NUM_WEIGHTS
 from agents.opponent_model.habits import HABITS
 from agents.opponent_model.posterior import CONTEXT_WIDTH
@@ -247,10 +248,12 @@ def describe_learning(home: Path, level: Level, opponent: str | None = None) -> 
     if not level.learns:
         return f"{level.name} learns nothing: it plays everybody as installed."
     found_by_opponent = findings(home, level, opponent)
-    lines = [line for found in found_by_opponent for line in _of_opponent(found)]
+    names = [] if level.dial is None else [found["opponent"] for found in found_by_opponent]
+    lines = [rating.sentence(name) for name in names if (rating := person_rating(home, name))]
+    lines += [line for found in found_by_opponent for line in _of_opponent(found)]
     if any(found["beliefs"] for found in found_by_opponent):
         lines.append("Certainty: 0 % knows no more than of a stranger, 100 % is sure.")
-    if found_by_opponent and not found_by_opponent[0]["depends_on_opponent"]:
+    if level.dial is None and found_by_opponent and not found_by_opponent[0]["depends_on_opponent"]:
         lines.append("It plays everybody alike: no gain was found in playing one opponent differently from another.")
     if any(_is_different(play) for found in found_by_opponent for play in found["plays"].values()):
         lines.append(f"How it plays was found in {_PROBES} hands that serve as a test.")

@@ -147,13 +147,21 @@ class _GradientPlayer(_BiasedPlayer):
     def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
         assert slots is not None
         n = len(views)
-        seen = self._see(views)
+        behaviours = np.repeat(self.behaviour, n)
+        seen = self._see(views, behaviours)
         logits, (_, _, legal, words) = self._logits(views, seen, self.logit_bias(slots, n)), seen
         tastes, actions = np.zeros(n, TASTE), np.empty(n, np.int64)
-        draw_tastes(views, self.behaviour, self.seed & 0xFFFFFFFF, tastes)
-        choose(views, self.behaviour, tastes, logits, legal, words, actions, np.zeros(logits.shape, np.float32))
+        draw_tastes(views, behaviours, self.seed & 0xFFFFFFFF, tastes)
+        choose(views, behaviours, tastes, logits, legal, words, actions, np.zeros(logits.shape, np.float32))
         _score(
-            views, self.behaviour, logits, legal, actions, np.asarray(slots, np.int64), np.zeros(1, SPACE), self.scores
+            views,
+            self.behaviour[0],
+            logits,
+            legal,
+            actions,
+            np.asarray(slots, np.int64),
+            np.zeros(1, SPACE),
+            self.scores,
         )
         return actions
 

@@ -24,6 +24,7 @@ from ginenv.errors import GinError, did_you_mean, quoted
 from ginenv.tables.players import not_a_directory, player_names
 
 if TYPE_CHECKING:
+    from agents.levels.dial import Dial
     from agents.network.nets import Actor
     from agents.network.numpy_actor import NumpyActor
 
@@ -33,6 +34,8 @@ LEVEL = "level.json"
 FILES = (WEIGHTS, METADATA, LEVEL)
 INSTALLED = Path(__file__).resolve().parent / "installed"
 NAMES = ("level-1", "level-2", "level-3", "level-4")
+# The level that is everybody's equal: the network that ships, at the strength of whom it plays.
+MATCHED = "matched"
 # ``growth`` is reached after the first number of hands; the second is that of the logarithm's beginning, which is nearly linear.
 PACE_HANDS, _FIRST_HANDS = 500, 20
 
@@ -65,9 +68,9 @@ class LevelSettings(Config):
     title: str = Field(min_length=1, max_length=40)
     remembered_discards: int = Field(32, ge=0, le=32)
     noticed_actions: int = Field(2, ge=0, le=2)
-    temperature: float = Field(1.0, ge=0, le=20)
-    draw_temperature: float = Field(1.0, ge=0, le=20)
-    max_logit_gap: float = Field(6.0, ge=0, le=60)
+    temperature: float = Field(1.0, ge=0, le=1000)
+    draw_temperature: float = Field(1.0, ge=0, le=1000)
+    max_logit_gap: float = Field(6.0, ge=0, le=1000)
     max_extra_deadwood: float = Field(12.0, ge=0, le=100)
     hand_taste: float = Field(0.0, ge=0, le=10)
     high_card_bias: float = Field(0.0, ge=-10, le=10)
@@ -120,6 +123,7 @@ class Level:
         responses: how it responds to what it knows of its opponents; ``None`` for a level that learns nothing.
         about: how it was made.
         digest: SHA-256 over its files; levels with the same digest are the same.
+        dial: for ``matched``: how it changes its strength.
     """
 
     name: str
@@ -129,6 +133,7 @@ class Level:
     responses: Responses | None
     about: dict[str, Any]
     digest: str
+    dial: Dial | None = None
 
     def __repr__(self) -> str:
         return f"<Level {self.name}, sha256 {self.digest[:12]}>"
@@ -136,7 +141,23 @@ class Level:
     @property
     def learns(self) -> bool:
         """Whether it can learn about its opponents."""
-        return self.responses is not None
+        return self.responses is not None or self.dial is not None
+
+    @property
+    def ships(self) -> bool:
+        """Whether it is one of those that ship with the package."""
+        return self.dial is not None or self.directory == INSTALLED / self.name
+
+    def check_files(self) -> None:
+        """Refuses ``matched``, which has no files of its own.
+
+        Raises:
+            LevelError: if it is that one.
+        """
+        if self.dial is not None:
+            raise LevelError(
+                f"{self.name} is the network that ships, at its opponent's strength: it cannot be copied, fitted or measured as a level"
+            )
 
     def logit_bias(self, contexts: np.ndarray, hands: np.ndarray) -> np.ndarray | None:
         """The biases of its choices against some opponents.
@@ -193,6 +214,19 @@ def _load_actor(directory: Path, numpy: bool) -> tuple[Actor | NumpyActor, dict[
     return load_checkpoint(directory)
 
 
+def load_matched(dial: Dial | None, numpy: bool = False) -> Level:
+    """The network that ships with a dial; ``None`` for the one that ships."""
+    from agents.levels.dial import PATH, shipped_dial
+
+    top = {name: values[-1] for name, values in PATH.items()}
+
+    directory = Path(__file__).resolve().parents[1] / "data" / "network"
+    actor, metadata = _load_actor(directory, numpy)
+    settings = parse_config({"title": "your equal"} | top, LevelSettings, MATCHED)
+    digest = digest_of(directory, FILES[:2])
+    return Level(MATCHED, directory, settings, actor, None, metadata["about"], digest, dial or shipped_dial())
+
+
 def load_level(name: str | int | Path, with_responses: bool = True, numpy: bool = False) -> Level:
     """Loads a level by its name, its number or its directory, and checks it.
 
@@ -205,8 +239,10 @@ def load_level(name: str | int | Path, with_responses: bool = True, numpy: bool 
         GinError: if there is no such level, or one of its files is missing, damaged or of another version.
     """
     if name == "":
-        raise LevelError(f"level must be one of {', '.join(NAMES)} or a level's directory, not empty")
+        raise LevelError(f"level must be one of {', '.join((*NAMES, MATCHED))} or a level's directory, not empty")
     is_path = isinstance(name, Path)
+    if name == MATCHED:
+        return load_matched(None, numpy)
     text = f"level-{name}" if str(name).isdecimal() and not is_path else str(name)
     directory = INSTALLED / text if text in NAMES and not is_path else Path(text)
     if not (directory / LEVEL).is_file():

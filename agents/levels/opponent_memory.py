@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
+from agents.levels.dial import STRANGER
 from agents.opponent_model.habits import COUNTS, count_habits
 from agents.opponent_model.posterior import CONTEXT_WIDTH, Posteriors
+
+if TYPE_CHECKING:
+    from agents.levels.dial import Dial
 
 
 class OpponentMemory:
@@ -19,6 +25,7 @@ class OpponentMemory:
         contexts: what the level's responses are computed from, ``float32[rows, CONTEXT_WIDTH]`` (``Posteriors.context``).
         other_hands: shown hands of opponents who have no row here.
         counts: habits, ``COUNTS[rows]``.
+        strengths: how likely each rating is, ``float64[rows, G]`` (``agents.levels.dial``).
     """
 
     def __init__(self, pools_hands: bool = False) -> None:
@@ -27,6 +34,7 @@ class OpponentMemory:
         self.posteriors = Posteriors(1)
         self.contexts = np.zeros((1, CONTEXT_WIDTH), np.float32)
         self.counts = np.zeros(1, COUNTS)
+        self.strengths = STRANGER[None]
 
     @property
     def records(self) -> np.ndarray:
@@ -43,11 +51,13 @@ class OpponentMemory:
             self.posteriors.records = np.concatenate([self.records, np.repeat(self.posteriors.prior.stranger, more)])
             self.contexts = np.concatenate([self.contexts, np.zeros((more, CONTEXT_WIDTH), np.float32)])
             self.counts = np.concatenate([self.counts, np.zeros(more, COUNTS)])
+            self.strengths = np.concatenate([self.strengths, np.repeat(STRANGER[None], more, 0)])
 
     def forget(self, rows: np.ndarray) -> None:
         """Turns some opponents into strangers again."""
         self.records[rows] = self.posteriors.prior.stranger[0]
         self.counts[rows] = np.zeros(1, COUNTS)[0]
+        self.strengths[rows] = STRANGER
         self.read(rows)
 
     def learn(self, views: np.ndarray, rows: np.ndarray) -> None:
@@ -60,6 +70,12 @@ class OpponentMemory:
         self.posteriors.learn(views, rows)
         count_habits(views, rows, self.counts)
         self.read(np.unique(rows))
+
+    def rate(self, dial: Dial, rows: np.ndarray, places: np.ndarray, margins: np.ndarray) -> None:
+        """Learns how strong opponents are from one result after the other (see ``Dial.updated``)."""
+        for row, place, margin in zip(rows.tolist(), places.tolist(), margins.tolist(), strict=True):
+            result = np.array([place]), np.array([margin])
+            self.strengths[row] = dial.updated(self.strengths[row : row + 1], *result)[0]
 
     def hands_learned(self, rows: np.ndarray) -> np.ndarray:
         """Hands that count for a level's growth when it meets some opponents, ``int64[n]``: everybody's, or without a record each one's."""

@@ -124,6 +124,7 @@ def export_level(level: str, to: Path) -> Level:
         LevelError: if ``to`` is there already or cannot be written, or there is no such level.
     """
     found = load_level(level)
+    found.check_files()
     if to.suffix == SUFFIX:
         pack(found, to)
         return found

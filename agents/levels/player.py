@@ -62,7 +62,7 @@ class LevelPlayer(BasePlayer):
         super().__init__(seed)
         self.level, self.profile, self.experience, self.name = level, profile, experience, level.name
         self.learns = learn and level.learns
-        self.behaviour = level.settings.behaviour[0]
+        self.behaviour = level.settings.behaviour
         self.actor = level.actor if isinstance(level.actor, NumpyActor) else _in_torch(level.actor)
         self.features = HeuristicFeatures([(level.settings.remembered_discards, level.settings.noticed_actions)])
         self.search = _search(level, self.policy) if level.settings.worlds else None
@@ -88,6 +88,11 @@ class LevelPlayer(BasePlayer):
     def search_settings(self) -> dict[str, Any] | None:
         """What the choices of its search depend on (``SearchConfig.decisive``); ``None`` if it does not search."""
         return None if self.search is None else self.search.search_settings
+
+    @property
+    def shares_choices(self) -> bool:
+        """Whether ``choose`` serves several opponents in one call, since what is known of each comes in as numbers."""
+        return self.search is None
 
     def rows_of(self, slots: np.ndarray | None, n: int) -> np.ndarray:
         """The row of each slot's opponent; with a profile all slots share one."""
@@ -155,41 +160,49 @@ class LevelPlayer(BasePlayer):
             return self.search.act(views, slots), policy
         return self.choose(views, self.logit_bias(slots, n), policy), policy
 
-    def choose(self, views: np.ndarray, logit_bias: np.ndarray | None, policy: np.ndarray | None = None) -> np.ndarray:
+    def choose(
+        self,
+        views: np.ndarray,
+        logit_bias: np.ndarray | None,
+        policy: np.ndarray | None = None,
+        behaviours: np.ndarray | None = None,
+    ) -> np.ndarray:
         """Chooses by its network for every view, without regard to the opponents: ``VIEW[n]`` to ``int64[n]``.
 
         Args:
             views: ``VIEW[n]``.
             logit_bias: of its choices, ``float64[n, NUM_WEIGHTS]``; ``None`` for none.
             policy: ``float32[n, 107]``, given as zeros: the probabilities of all actions are written.
+            behaviours: how it behaves in each, ``BEHAVIOUR[n]``; as its settings say when left out.
         """
-        seen = self._see(views)
+        behaviours = np.repeat(self.behaviour, len(views)) if behaviours is None else behaviours
+        seen = self._see(views, behaviours)
         logits = self._logits(views, seen, logit_bias)
         tastes = np.zeros(len(views), TASTE)
-        draw_tastes(views, self.behaviour, self.seed & 0xFFFFFFFF, tastes)
+        draw_tastes(views, behaviours, self.seed & 0xFFFFFFFF, tastes)
         actions = np.empty(len(views), np.int64)
         policy = np.zeros(logits.shape, np.float32) if policy is None else policy
-        choose(views, self.behaviour, tastes, logits, seen[2], seen[3], actions, policy)
+        choose(views, behaviours, tastes, logits, seen[2], seen[3], actions, policy)
         return actions
 
-    def _see(self, views: np.ndarray) -> _Seen:
+    def _see(self, views: np.ndarray, behaviours: np.ndarray) -> _Seen:
         """Bounded observations ``uint8[n, 520]``, declined knocks ``uint8[n]``, legal actions ``int64[n, 3]``, and random words."""
         n = len(views)
         rows, declined = np.empty((n, OBSERVATION_SIZE), np.uint8), np.empty(n, np.uint8)
         legal, words = np.empty((n, 3), np.int64), np.empty(n, np.uint64)
-        prepare(views, self.behaviour, self.seed & 0xFFFFFFFF, rows, declined, legal, words)
+        prepare(views, behaviours, self.seed & 0xFFFFFFFF, rows, declined, legal, words)
         return rows, declined, legal, words
 
     def policy(self, views: np.ndarray, slots: np.ndarray | None) -> np.ndarray:
         """The logits that this level's search uses as its policy, ``float32[n, 107]``."""
         n = len(views)
-        return self._logits(views, self._see(views), self.logit_bias(slots, n))
+        return self._logits(views, self._see(views, np.repeat(self.behaviour, n)), self.logit_bias(slots, n))
 
     def _logits(self, views: np.ndarray, seen: _Seen, logit_bias: np.ndarray | None) -> np.ndarray:
         observations, declined, legal, _ = seen
         logits = self.actor.logits(views, observations, declined, None, self.features)
         if logit_bias is not None:
-            add_logit_bias(views, self.behaviour, legal, logit_bias, self._space, logits)
+            add_logit_bias(views, self.behaviour[0], legal, logit_bias, self._space, logits)
         return logits
 
     def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
@@ -199,9 +212,14 @@ class LevelPlayer(BasePlayer):
         views = as_batch(views, VIEW, "VIEW")
         if self.profile is None:
             self.opponents.learn(views, self.rows_of(slots, len(views)))
-            return
+        else:
+            self.learn_into_profile(views)
+
+    def learn_into_profile(self, views: np.ndarray, results: tuple[np.ndarray, np.ndarray] | None = None) -> None:
+        """Learns from finished hands of the profile's opponent; ``results`` as for ``Profile.learn``."""
+        assert self.profile is not None
         try:
-            self.profile.learn(views, self.opponents)
+            self.profile.learn(views, self.opponents, results)
         except LevelError as error:
             # A full disk must not end a game: what was learned before is kept, on disk and in memory.
             warnings.warn(str(error), stacklevel=2)
@@ -260,18 +278,34 @@ def make_level(
     found = load_level(level, numpy=numpy)
     if worlds is not None:
         found = found.with_settings(worlds=worlds)
+    stored_profile = open_profile(found, profile, opponent, learn)
+    return LevelPlayer(found, seed, learn, stored_profile, check_integer("experience", experience, 0))
+
+
+def open_profile(
+    level: Level, profile: str | None, opponent: str | None, learn: bool, option: str = "learn"
+) -> Profile | None:
+    """The profile that a player's options name.
+
+    Args:
+        level: whose profile it is.
+        profile: directory; ``None`` for none.
+        opponent: the opponent's name in it.
+        learn: whether the level learns.
+        option: the name of the option that says so.
+
+    Raises:
+        GinError: if it cannot be used, or the options contradict each other.
+    """
     if profile == "":
         raise GinError(must_be("profile", "a directory", profile))
     if opponent is not None and profile is None:
         raise GinError("opponent needs profile, the directory in which a level keeps what it learns")
-    if profile is not None and not learn:
+    if profile is None:
+        return None
+    if not learn:
         raise GinError(
-            "profile is what a level learns into, but with learn=false it learns nothing; leave one of them out"
+            f"profile is what a level learns into, but with {option}=false it learns nothing; leave one of them out"
         )
-    stored_profile = None
-    if profile is not None:
-        check_directory("profile", Path(profile))
-        if opponent is not None:
-            opponent = check_name(opponent, "an opponent's")
-        stored_profile = Profile(Path(profile), found, opponent or "anybody")
-    return LevelPlayer(found, seed, learn, stored_profile, check_integer("experience", experience, 0))
+    check_directory("profile", Path(profile))
+    return Profile(Path(profile), level, "anybody" if opponent is None else check_name(opponent, "an opponent's"))

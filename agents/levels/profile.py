@@ -18,7 +18,8 @@ from pydantic import Field
 
 from agents.config import Config, ConfigError, parse_config
 from agents.files import parse_json, read_bytes, write_json
-from agents.levels.level import INSTALLED, Level, LevelError
+from agents.levels.dial import GRID
+from agents.levels.level import MATCHED, Level, LevelError
 from agents.levels.opponent_memory import OpponentMemory
 from agents.opponent_model.features import NUM_WEIGHTS
 from agents.opponent_model.habits import COUNTS, NUM_HABITS
@@ -31,9 +32,25 @@ DIRECTORY = "levels"
 
 # Characters of a level's name and of its digest in the name of its file.
 _NAME, _DIGEST = 40, 16
+# Ratings of the past that are stored.
+MAX_RATINGS = 500
 # Play cannot produce more hands than this.
 _Hands = Annotated[float, Field(ge=0, le=2**31)]
 _Number = Annotated[float, Field(ge=-1e12, le=1e12)]
+
+
+class Strength(Config):
+    """How strong an opponent is, to ``matched``.
+
+    Attributes:
+        posterior: how likely each rating of ``agents.levels.dial.GRID`` is.
+        ratings: the rating after each hand, of the last ones.
+        hands: number of hands in all.
+    """
+
+    posterior: list[Annotated[float, Field(ge=0, le=1)]] = Field(min_length=len(GRID), max_length=len(GRID))
+    ratings: list[int] = Field(max_length=MAX_RATINGS)
+    hands: int = Field(ge=0, le=2**31)
 
 
 class _Opponent(Config):
@@ -44,6 +61,7 @@ class _Opponent(Config):
     precision: list[_Number]
     did: list[_Hands] = Field(min_length=NUM_HABITS, max_length=NUM_HABITS)
     could: list[_Hands] = Field(min_length=NUM_HABITS, max_length=NUM_HABITS)
+    strength: Strength | None = None
 
 
 class _File(Config):
@@ -61,7 +79,7 @@ def profile_path(home: Path, level: Level) -> Path:
     A user's own level may have any name, even that of an installed one, and may be rebuilt. Its digest tells such levels apart.
     """
     name = re.sub(r"[^\w.-]", "_", level.name)[:_NAME]
-    suffix = "" if level.directory == INSTALLED / level.name else f"-{level.digest[:_DIGEST]}"
+    suffix = "" if level.ships else f"-{level.digest[:_DIGEST]}"
     return home / DIRECTORY / f"{name}{suffix}.json"
 
 
@@ -70,7 +88,7 @@ def _checksum(values: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def _read(path: Path, level: Level) -> _File:
+def _read(path: Path, level: str) -> _File:
     """A file's content for a level, empty if there is no file.
 
     Raises:
@@ -79,7 +97,7 @@ def _read(path: Path, level: Level) -> _File:
     try:
         text = read_bytes(path)
     except FileNotFoundError:
-        return _File(format=FORMAT_VERSION, level=level.name, opponents={})
+        return _File(format=FORMAT_VERSION, level=level, opponents={})
     except OSError as error:
         raise LevelError(f"{path} cannot be read ({error.strerror}); reset the level, or remove the file") from None
     try:
@@ -109,7 +127,7 @@ def export_opponent(home: Path, level: Level, opponent: str) -> dict[str, Any]:
     Raises:
         LevelError: if the level's file is damaged.
     """
-    file = _read(profile_path(home, level), level)
+    file = _read(profile_path(home, level), level.name)
     name = canonical_name(opponent, file.opponents)
     chosen = {name: file.opponents[name]} if name in file.opponents else {}
     values = file.model_copy(update={"opponents": chosen}).model_dump()
@@ -135,7 +153,7 @@ def import_opponent(home: Path, level: Level, opponent: str, text: bytes) -> Non
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(path.with_suffix(".lock")):
-            _write(path, _read(path, level), opponent, record)
+            _write(path, _read(path, level.name), opponent, record)
     except OSError as error:
         raise LevelError(f"the memory cannot be written to {path}: {error.strerror or error}") from None
 
@@ -161,6 +179,8 @@ def _opponent_memory(file: _File, opponent: str) -> OpponentMemory:
             found.records["hands"][row] = opponent_record.hands
     if (opponent_record := file.opponents.get(opponent)) is not None:
         found.posteriors.load(0, opponent_record.model_dump())
+        if opponent_record.strength is not None:
+            found.strengths[0] = opponent_record.strength.posterior
     found.read(np.zeros(1, np.int64))
     return found
 
@@ -179,7 +199,7 @@ def read_learned(home: Path, level: Level, opponent: str | None = None) -> dict[
     Raises:
         LevelError: if the file is damaged.
     """
-    file = _read(profile_path(home, level), level)
+    file = _read(profile_path(home, level), level.name)
     names = file.opponents if opponent is None else [canonical_name(opponent, file.opponents)]
     return {name: _opponent_memory(file, name) for name in names}
 
@@ -205,25 +225,33 @@ class Profile:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise LevelError(f"{self.path.parent} cannot be made ({error.strerror})") from None
-        self._file = _read(self.path, level)
+        self._file = _read(self.path, level.name)
 
     def show(self, memory: OpponentMemory) -> None:
         """Puts what is known of the opponent into row 0."""
         _copy(_opponent_memory(self._file, self.opponent), memory)
 
-    def learn(self, views: np.ndarray, memory: OpponentMemory) -> None:
+    def learn(
+        self, views: np.ndarray, memory: OpponentMemory, results: tuple[np.ndarray, np.ndarray] | None = None
+    ) -> None:
         """Adds finished hands to what the file on disk knows of the opponent, writes the file, and puts the result into row 0.
+
+        Args:
+            views: ``VIEW[n]``.
+            memory: of the player.
+            results: for ``matched``: places on the dial, and points without luck (see ``Dial.updated``).
 
         Raises:
             LevelError: if the file is damaged or cannot be written; it is left as it was.
         """
         try:
             with FileLock(self.path.with_suffix(".lock")):
-                file = _read(self.path, self.level)
+                file = _read(self.path, self.level.name)
                 found = _opponent_memory(file, self.opponent)
                 found.learn(views, np.zeros(len(views), np.int64))
                 counts = {name: found.counts[name][0].tolist() for name in COUNTS.names or ()}
-                record = _Opponent(**found.posteriors.to_dict(0), **counts)
+                strength = None if results is None else self._rate(file, found, results)
+                record = _Opponent(**found.posteriors.to_dict(0), **counts, strength=strength)
                 file = _write(self.path, file, self.opponent, record)
         except OSError as error:
             reason = f"cannot be written to {self.path}: {error.strerror or error}"
@@ -231,9 +259,33 @@ class Profile:
         self._file = file
         _copy(found, memory)
 
+    def _rate(self, file: _File, found: OpponentMemory, results: tuple[np.ndarray, np.ndarray]) -> Strength:
+        """The opponent's strength after some hands."""
+        assert self.level.dial is not None
+        known = file.opponents.get(canonical_name(self.opponent, file.opponents))
+        strength = known.strength if known else None
+        ratings, hands = (strength.ratings, strength.hands) if strength else ([], 0)
+        for place, margin in zip(*results, strict=True):
+            found.rate(self.level.dial, np.zeros(1, np.int64), np.array([place]), np.array([margin]))
+            ratings = [*ratings, round(self.level.dial.rating(found.strengths[0])[0])]
+        posterior = found.strengths[0].round(7).tolist()
+        return Strength(posterior=posterior, ratings=ratings[-MAX_RATINGS:], hands=hands + len(results[0]))
+
+
+def read_strength(home: Path, opponent: str) -> Strength | None:
+    """How strong an opponent of ``matched`` is; ``None`` if that is not known.
+
+    Raises:
+        LevelError: if the file is damaged.
+    """
+    file = _read(home / DIRECTORY / f"{MATCHED}.json", MATCHED)
+    known = file.opponents.get(canonical_name(opponent, file.opponents))
+    return known.strength if known else None
+
 
 def _copy(found: OpponentMemory, memory: OpponentMemory) -> None:
     memory.records[0], memory.counts[0], memory.contexts[0] = found.records[0], found.counts[0], found.contexts[0]
+    memory.strengths[0] = found.strengths[0]
     memory.pools_hands, memory.other_hands = True, int(found.records["hands"][1:].sum())
 
 

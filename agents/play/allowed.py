@@ -18,6 +18,7 @@ _OPTIONS = {
     "search": {"worlds": 512, "milliseconds": 2000, "particles": 4096, "policy_weight": 1, "slack": 10},
     "population": {"count": 4096, "draw": 1_000_000},
     **{f"level-{number}": _LEVEL for number in range(1, 5)},
+    "matched": {"adapt": 1},
 }
 _SWITCH = {"true": 1.0, "false": 0.0}
 

@@ -113,8 +113,9 @@ def _levels() -> Any:
 def _level_player(spec: str, seed: int, person: str, home: Path, learns: bool) -> Player:
     levels = _levels()
     plain: Any = make_player(spec, seed)
-    profile = levels.profile.Profile(home, plain.level, person)
-    return levels.player.LevelPlayer(plain.level, seed, learns and plain.learns, profile)
+    player = plain.with_profile(levels.profile.Profile(home, plain.level, person))
+    player.learns = learns and plain.learns
+    return player
 
 
 def checked_level(level: str) -> str:

@@ -70,7 +70,7 @@ class Engine:
 
     def _decide_all(self, batch: list[_Wait]) -> list[np.ndarray | Exception]:
         choose = getattr(self.player, "choose", None)
-        if choose is None or getattr(self.player, "search", None) is not None:
+        if not getattr(self.player, "shares_choices", False):
             return [_caught(ask_player, wait.player, wait.views, wait.slots) for wait in batch]
         # A level without search: what it knows of its opponents comes in as numbers, so one call serves all.
         views = np.concatenate([wait.views for wait in batch])

@@ -123,7 +123,9 @@ class Sessions:
                 if len(self._engines) >= self.limits.players:
                     raise LimitError(f"at most {self.limits.players} different players play at once")
                 loop = asyncio.get_running_loop()
-                player = await loop.run_in_executor(self._pool, lambda: make_player(name, 0, learn=False, numpy=True))
+                player = await loop.run_in_executor(
+                    self._pool, lambda: make_player(name, 0, learn=False, adapt=False, numpy=True)
+                )
                 self._engines[name] = Engine(player, self._pool)
         return self._engines[name]
 

@@ -9,7 +9,8 @@ from starlette.responses import Response
 
 from agents.arena.results import Z95, weighted
 from agents.levels.describe import findings
-from agents.levels.level import NAMES, load_level
+from agents.levels.level import MATCHED, NAMES, load_level
+from agents.levels.ratings import person_rating
 from agents.play.opponents import checked_level, reset_level
 from agents.play.options import opponent_name
 from agents.play.store import PlayerFile
@@ -61,11 +62,11 @@ def learned(request: Request) -> Response:
     session = request.browser_session.session
     chosen = request.query.get("level") or session.options.player
     session.check_player(chosen)
-    name = checked_level(chosen) if request.query.get("level") or chosen.startswith("level-") else NAMES[0]
+    name = checked_level(chosen) if request.query.get("level") or chosen.startswith(("level-", MATCHED)) else NAMES[0]
     level = load_level(name)
     values: dict[str, Any] = {
         "level": name,
-        "levels": [*NAMES, *([name] if name not in NAMES else [])],
+        "levels": [*NAMES, MATCHED, *([name] if name not in (*NAMES, MATCHED) else [])],
         "learns": level.learns,
         "learning": session.options.learning and not session.freeze,
         "frozen_by_server": session.freeze,
@@ -76,6 +77,7 @@ def learned(request: Request) -> Response:
             "found": found,
             "beliefs": _beliefs(found["beliefs"]),
             "gain": _gain(session.file, name),
+            "rating": person_rating(session.home.path, session.file.name) if level.dial else None,
         }
     return request.page("learned.html", **values)
 
@@ -87,4 +89,4 @@ def reset(request: Request) -> Response:
     with request.browser_session.shows_errors():
         if request.form.get("sure"):
             request.browser_session.say(reset_level(name, request.browser_session.session.home.path))
-    return request.go(f"/learned?level={name}" if name in NAMES else "/learned")
+    return request.go(f"/learned?level={name}" if name in (*NAMES, MATCHED) else "/learned")

@@ -6,6 +6,8 @@ import dataclasses
 
 from starlette.responses import HTMLResponse, Response
 
+from agents.levels.level import MATCHED
+from agents.levels.ratings import person_rating
 from agents.play.options import Options, choices, friend_of, preset_of
 from agents.web.jobs import Job
 from agents.web.pages import page
@@ -33,9 +35,10 @@ _RULE_SETS = {
     "hollywood": "three games at once on one score sheet",
     "eaai": "plain points to 100, a tie undercuts, the deal alternates",
 }
-_LEVELS = ("level-1", "level-2", "level-3", "level-4")
+_LEVELS = (MATCHED, "level-1", "level-2", "level-3", "level-4")
 # Descriptions of opponents; others are shown by name only.
 _OPPONENT_TEXTS = {
+    MATCHED: "your equal, whoever you are",
     "level-1": "beginner",
     "level-2": "intermediate",
     "level-3": "advanced",
@@ -71,9 +74,13 @@ def lobby(request: Request) -> Response:
     if unfinished and (resumes or request.invited):
         return request.go("/table")
     options = browser.session.options
+    rating = None
+    with browser.shows_errors():
+        rating = person_rating(browser.session.home.path, browser.name)
     # What was chosen under "More" stands beside the usual choices.
     offered = {
-        "opponent": {name: _OPPONENT_TEXTS.get(name, "") for name in dict.fromkeys((*_LEVELS, options.player))},
+        "opponent": {name: _OPPONENT_TEXTS.get(name, "") for name in dict.fromkeys((*_LEVELS, options.player))}
+        | {MATCHED: f"your equal; your {rating}" if rating else _OPPONENT_TEXTS[MATCHED]},
         "rules": {options.rules: PRESET_TEXTS.get(options.rules, "")} | _RULE_SETS,
     }
     if options.rules in _RULE_SETS:

@@ -182,7 +182,7 @@ class PlayerSpec:
     @property
     def is_level(self) -> bool:
         """Whether it names a level, one that ships or one in a directory."""
-        return self.kind == "level.json" or self.kind.startswith("level-")
+        return self.kind in ("level.json", "matched") or self.kind.startswith("level-")
 
 
 # The group of entry points by which an installed package provides players: ``plain = "my_bots:Plain"``.
@@ -496,6 +496,7 @@ register_player("search", "agents.search:make_search", "agents")
 register_player("population", "ginenv.bots.population:PopulationPlayer")
 for _number in range(1, 5):
     register_player(f"level-{_number}", "agents.levels.player:make_level", "agents", level=_number)
+register_player("matched", "agents.levels.matched:make_matched", "agents")
 # A level's directory is also a checkpoint's, so its marker is registered first.
 register_directory("level.json", "agents.levels.player:make_level", "agents", argument="level")
 register_directory("checkpoint.json", "agents.network.player:load_network", "agents")

@@ -161,7 +161,7 @@ class Menu:
         self.terminal.say(describe_level_learning(level, self.session.file.name, self.session.home.path))
 
     def _opponents(self) -> None:
-        levels = [name for name in player_names() if name.startswith("level-")]
+        levels = ["matched", *(name for name in player_names() if name.startswith("level-"))]
         others = [name for name in player_names() if name not in ("style", *levels)]
         self.terminal.say(f"You play {display_opponent(self.session.options.opponent_name)}. You can choose:")
         self.terminal.say(
