@@ -75,10 +75,10 @@ def matched_table() -> list[str]:
             )
             continue
         ratings = each["ratings"]
-        held = [
+        intervals = [
             f"{ratings[hands]['covered']} of {each['series']} (±{ratings[hands]['half_width']:.0f})" for hands in _RATED
         ]
-        rows.append([name, str(each["series"]), interval(each["points"]), f"{each['true']:+.0f}", *held])
+        rows.append([name, str(each["series"]), interval(each["points"]), f"{each['true']:+.0f}", *intervals])
     coverage = {hands: percent(found["coverage"][hands]) for hands in _RATED}
     return [
         *table(["against", "series", "points per hand, hands 41 to 300", "true rating", *_HELD], rows),

@@ -262,8 +262,8 @@ class Profile:
     def _rate(self, file: _File, found: OpponentMemory, results: tuple[np.ndarray, np.ndarray]) -> Strength:
         """The opponent's strength after some hands."""
         assert self.level.dial is not None
-        known = file.opponents.get(canonical_name(self.opponent, file.opponents))
-        strength = known.strength if known else None
+        record = file.opponents.get(canonical_name(self.opponent, file.opponents))
+        strength = record.strength if record else None
         ratings, hands = (strength.ratings, strength.hands) if strength else ([], 0)
         for place, margin in zip(*results, strict=True):
             found.rate(self.level.dial, np.zeros(1, np.int64), np.array([place]), np.array([margin]))
@@ -279,8 +279,8 @@ def read_strength(home: Path, opponent: str) -> Strength | None:
         LevelError: if the file is damaged.
     """
     file = _read(home / DIRECTORY / f"{MATCHED}.json", MATCHED)
-    known = file.opponents.get(canonical_name(opponent, file.opponents))
-    return known.strength if known else None
+    record = file.opponents.get(canonical_name(opponent, file.opponents))
+    return record.strength if record else None
 
 
 def _copy(found: OpponentMemory, memory: OpponentMemory) -> None:

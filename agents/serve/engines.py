@@ -69,12 +69,11 @@ class Engine:
                     wait.done.set_exception(result) if isinstance(result, Exception) else wait.done.set_result(result)
 
     def _decide_all(self, batch: list[_Wait]) -> list[np.ndarray | Exception]:
-        choose = getattr(self.player, "choose", None)
         if not getattr(self.player, "shares_choices", False):
             return [_caught(ask_player, wait.player, wait.views, wait.slots) for wait in batch]
         # A level without search: what it knows of its opponents comes in as numbers, so one call serves all.
         views = np.concatenate([wait.views for wait in batch])
-        actions = _caught(choose, views, self._logit_bias(batch))
+        actions = _caught(cast(Any, self.player).choose, views, self._logit_bias(batch))
         if isinstance(actions, Exception):
             return [actions] * len(batch)
         return list(np.split(actions, np.cumsum([len(wait.views) for wait in batch])[:-1]))

@@ -171,9 +171,9 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
     tries = sum(row["series"] for row in rated)
     coverage = {}
     for hands in map(str, RATED_AT):
-        held = np.repeat(1.0, tries)
-        held[sum(row["ratings"][hands]["covered"] for row in rated) :] = 0.0
-        coverage[hands] = proportion(held, np.ones(tries)).to_dict()
+        flags = np.repeat(1.0, tries)
+        flags[sum(row["ratings"][hands]["covered"] for row in rated) :] = 0.0
+        coverage[hands] = proportion(flags, np.ones(tries)).to_dict()
     return {"coverage": coverage, "not_even": [row["opponent"] for row in rated if abs(row["points"]["mean"]) > 1.5]}
 
 
