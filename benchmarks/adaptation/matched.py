@@ -54,7 +54,7 @@ SWITCHES = (
 HANDS, FIRST, SWITCH_AT, AGAIN = 300, 40, 150, 60
 RATED_AT = (50, 100, 200, 300)
 # Hands against each rung that tell the true rating of a player that is none, and players in one block.
-TRUE_HANDS, BLOCK = 60, 7
+TRUE_HANDS, BLOCK = 60, 6
 SEED = 4832
 
 
@@ -85,9 +85,9 @@ class _Switching(BasePlayer):
 def opponents() -> dict[str, Player]:
     """Whom it meets, by name."""
     found: dict[str, Player] = {name: make_player(name, SEED) for name in PLAYERS}
+    found |= {f"{first}, then {second}": _Switching(first, second) for first, second in SWITCHES}
     styles = draw_styles(SEED, STYLES)
-    found |= {f"style {k + 1}": StylePlayer(styles[k : k + 1], SEED) for k in range(STYLES)}
-    return found | {f"{first}, then {second}": _Switching(first, second) for first, second in SWITCHES}
+    return found | {f"style {k + 1}": StylePlayer(styles[k : k + 1], SEED) for k in range(STYLES)}
 
 
 def true_rating(name: str, player: Player) -> float | None:
