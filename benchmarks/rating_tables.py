@@ -79,13 +79,11 @@ def matched_table() -> list[str]:
             f"{ratings[hands]['covered']} of {each['series']} (±{ratings[hands]['half_width']:.0f})" for hands in _RATED
         ]
         rows.append([name, str(each["series"]), interval(each["points"]), f"{each['true']:+.0f}", *intervals])
+    headings = ["somebody else after 150 hands", "series", "points before", "in the first 60 hands", "after them"]
     coverage = {hands: percent(found["coverage"][hands]) for hands in _RATED}
     return [
         *table(["against", "series", "points per hand, hands 41 to 300", "true rating", *_HELD], rows),
         f"Of all series, the interval holds the true rating in {coverage['100']} after 100 hands and in {coverage['300']} after 300.",
         "",
-        *table(
-            ["somebody else after 150 hands", "series", "points before", "in the first 60 hands", "after them"],
-            switches,
-        ),
+        *(table(headings, switches) if switches else []),
     ]
