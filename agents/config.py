@@ -148,7 +148,6 @@ class TrainConfig(Config):
         commit: chance that declining a knock commits the seat to gin for the rest of the hand.
         commit_end: the same at the end of the run (default: as at the start); the knock decision's loss fades with it.
         pool: fixed opponents. The critic knows the first twelve apart.
-        opponent_context: what the networks read about the fixed opponents: ``none`` or their ``style``.
         pool_share: share of games in which one seat is a fixed opponent.
         past_policy_share: share of games in which one seat is a past policy.
         past_policies: number of copies of the policy to keep as opponents.
@@ -198,7 +197,6 @@ class TrainConfig(Config):
     commit: float = Field(0.85, ge=0, le=1)
     commit_end: float | None = Field(None, ge=0, le=1)
     pool: tuple[PoolMember, ...] = ()
-    opponent_context: Literal["none", "style"] = "none"
     pool_share: float = Field(0.15, ge=0, le=1)
     past_policy_share: float = Field(0.1, ge=0, le=1)
     past_policies: int = Field(6, ge=0)
@@ -222,8 +220,8 @@ class TrainConfig(Config):
 
     @model_validator(mode="after")
     def _values_of_actions_fit(self) -> TrainConfig:
-        if self.q_weight and (self.bounds or self.opponent_context != "none"):
-            raise ValueError(f"q_weight is {self.q_weight}; with bounds or an opponent_context it must be 0")
+        if self.q_weight and self.bounds:
+            raise ValueError(f"q_weight is {self.q_weight}; with bounds it must be 0")
         return self
 
 

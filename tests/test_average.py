@@ -33,30 +33,6 @@ def test_weights_are_the_mean_and_the_critic_is_the_last_ones(tmp_path):
     assert all(torch.equal(wanted[name], found[name]) for name in wanted)
 
 
-def test_networks_with_and_without_context_average(tmp_path):
-    """The mean is told as much, and half as loudly."""
-    one = saved(tmp_path / "a", 1, critic=True)
-    torch.manual_seed(2)
-    with_context = Actor((16,), context=3)
-    save_checkpoint(tmp_path / "b", with_context, (16,), {"command": "with context"}, Critic((8,), context=3), (8,))
-    for order in ("ab", "ba"):
-        average([str(tmp_path / name) for name in order], tmp_path / order, "")
-        actor, card = load_checkpoint(tmp_path / order)
-        assert actor.context == card["context"] == 3
-        # A critic of one that is not told does not fit.
-        assert bool(card["critic"]) == (order == "ab")
-        if card["critic"]:
-            assert load_critic(tmp_path / order).context == 3
-        mean, name = actor.state_dict()["trunk.layers.0.weight"], "trunk.layers.0.weight"
-        assert torch.allclose(mean[:, -3:], with_context.state_dict()[name][:, -3:] / 2, rtol=0.01, atol=1e-4)
-        assert torch.allclose(
-            mean[:, :-3], (one[name] + with_context.state_dict()[name][:, :-3]) / 2, rtol=0.01, atol=1e-3
-        )
-    save_checkpoint(tmp_path / "c", Actor((16,), context=5), (16,), {"command": "other context"})
-    with pytest.raises(CheckpointError, match="two or more networks of the same shape"):
-        average([str(tmp_path / name) for name in "bc"], tmp_path / "bc", "")
-
-
 def test_the_command_writes_a_card_beside_the_mean(tmp_path):
     for seed, name in enumerate(("a", "b")):
         saved(tmp_path / name, seed)

@@ -150,7 +150,6 @@ def test_damaged_checkpoints_are_refused_soon(sound: Path) -> None:
         ({"widths": [1] * 33}, [1, 32]),
         ({"heuristic_features": 3}, ["heuristic_features", 0, 105, 3]),
         ({"heuristic_features": False}, ["heuristic_features"]),
-        ({"context": True}, ["context"]),
     ],
 )
 def test_no_network_is_built_that_the_weights_do_not_fit(

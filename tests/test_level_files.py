@@ -118,7 +118,7 @@ def test_a_directory_without_a_level_is_refused(tmp_path: Path) -> None:
 def test_a_level_is_built_of_a_run_or_any_checkpoint_plays_and_travels(tmp_path, capsys):
     torch.manual_seed(1)
     checkpoint = tmp_path / "run" / "best"
-    save_checkpoint(checkpoint, Actor((16,), 0, NUM_HEURISTIC_FEATURES), (16,), {"decisions": 5, "config": {"seed": 7}})
+    save_checkpoint(checkpoint, Actor((16,), NUM_HEURISTIC_FEATURES), (16,), {"decisions": 5, "config": {"seed": 7}})
     # How strong the network was says nothing of a level, which errs.
     metadata = json.loads((checkpoint / METADATA).read_text(encoding="utf-8"))
     (checkpoint / METADATA).write_text(json.dumps(metadata | {"measured": ["a match"]}), encoding="utf-8")

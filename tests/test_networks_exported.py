@@ -31,15 +31,13 @@ from ginenv.tables.players import make_player
 from ginenv.view.encoding import encode_views
 from tests.support.refusals import refuses
 
-CONTEXT = 5
-
 
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A network with a context."""
+    """A small network."""
     torch.manual_seed(3)
     directory = tmp_path_factory.mktemp("networks") / "small"
-    actor = Actor((24, 16), CONTEXT, NUM_HEURISTIC_FEATURES)
+    actor = Actor((24, 16), NUM_HEURISTIC_FEATURES)
     for head in (actor.policy, actor.belief, actor.next_action):
         torch.nn.init.normal_(head.weight, 0, 0.3)
     about = {"command": "python train.py", "decisions": 1234567, "rules": {"eaai": "x"}, "minutes": 3.0}
@@ -66,24 +64,18 @@ def views() -> np.ndarray:
     return np.concatenate(seen)
 
 
-def test_the_context_is_a_second_input_and_outputs_agree(checkpoint: Path, exported: Path, views: np.ndarray) -> None:
+def test_outputs_agree(checkpoint: Path, exported: Path, views: np.ndarray) -> None:
     actor, _ = load_checkpoint(checkpoint)
     player, rng = load_onnx(str(exported)), np.random.default_rng(0)
     network = player.network
-    assert {one.name: one.shape[1] for one in network.session.get_inputs()} == {
-        "seen": 521 + NUM_HEURISTIC_FEATURES,
-        "context": CONTEXT,
-    }
+    assert {one.name: one.shape[1] for one in network.session.get_inputs()} == {"seen": 521 + NUM_HEURISTIC_FEATURES}
     frozen, conditions = FrozenActor(actor, bfloat16=False), rng.integers(0, 2, len(views)).astype(np.uint8)
-    context = rng.normal(size=(len(views), CONTEXT)).astype(np.float32)
-    inputs = actor_inputs(frozen, views, encode_views(views), conditions, context)
+    inputs = actor_inputs(frozen, views, encode_views(views), conditions)
     with torch.no_grad():
         expected = [values.numpy() for values in actor(inputs)]
     seen = player.seen(views, encode_views(views), conditions)
-    for found, values in zip(network(seen, context), expected, strict=True):
+    for found, values in zip(network(seen), expected, strict=True):
         assert np.allclose(found, values, atol=1e-4)
-    # The context counts: with another one the outputs are others.
-    assert not np.allclose(network(seen, context + 1)[0], expected[0], atol=1e-2)
 
 
 @pytest.mark.parametrize("temperature", [0.0, 1.0])
@@ -117,7 +109,7 @@ def test_it_plays_without_torch(exported: Path) -> None:
 def test_a_graph_that_does_not_agree_is_not_written(
     checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other = Actor((24, 16), CONTEXT, NUM_HEURISTIC_FEATURES)
+    other = Actor((24, 16), NUM_HEURISTIC_FEATURES)
     graph = onnx_export._graph_of(other.eval())
     monkeypatch.setattr(onnx_export, "_graph_of", lambda actor: graph)
     with pytest.raises(OnnxError):
@@ -154,7 +146,6 @@ def test_a_copy_of_a_checkpoint_has_a_card(checkpoint: Path, tmp_path: Path) -> 
         "1,234,567",
         "`python train.py`",
         "simple 62.5 ± 4.0 %",
-        f"context of {CONTEXT} numbers",
         "## Limits",
     ):
         assert message in text

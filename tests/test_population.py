@@ -7,7 +7,7 @@ import hashlib
 import numpy as np
 
 from ginenv.bots.heuristics import STYLES, StylePlayer, style
-from ginenv.bots.population import STYLE_WIDTH, PopulationPlayer, draw_styles, population, style_vectors
+from ginenv.bots.population import PopulationPlayer, draw_styles
 from ginenv.bots.style_kernels import DISCARD_RULES
 from ginenv.engine.actions import KNOCK, UPCARD
 from ginenv.tables.players import make_player
@@ -33,14 +33,6 @@ def test_a_seed_draws_the_same_legal_styles_and_many_begin_as_few():
     views = corpus_views()
     actions = StylePlayer(styles).act(views, np.arange(len(views)))
     assert action_masks(views)[np.arange(len(views)), actions].all()
-
-
-def test_vectors_are_standardised_and_tell_styles_apart():
-    styles, vectors = population(9, 400)
-    assert vectors.shape == (400, STYLE_WIDTH) and vectors.dtype == np.float32
-    assert np.abs(vectors.mean(0)).max() < 0.3 and 0.8 < vectors.std(0)[vectors.std(0) > 0].mean() < 1.2
-    assert len(np.unique(vectors, axis=0)) == len(np.unique(styles))
-    assert (style_vectors(styles[:3]) == vectors[:3]).all()
 
 
 def test_a_population_seats_another_style_in_every_game():

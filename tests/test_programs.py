@@ -18,8 +18,8 @@ from ginenv.engine.game import next_hand, score_hand, start_game
 from ginenv.engine.rules import PRESETS, RULES, get_rules
 from ginenv.tables.players import make_player
 from ginenv.view.view import VIEW, make_views
-from tests.support.opponent_context import rebuild
 from tests.support.programs import LOGGER, PROGRAM_BEGINS, QUICK, ROOT, SALT, command, events_of, first_views
+from tests.support.rebuilt_hands import rebuild
 
 
 def test_views_are_read_field_by_field_as_they_are():

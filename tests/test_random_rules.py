@@ -22,8 +22,8 @@ from ginenv.hands.hand import Hand
 from ginenv.hands.records import format_record, parse_record
 from ginenv.hands.text import format_position, format_view, parse_position, parse_rules, parse_view, rules_text
 from ginenv.pictures.render import to_image, to_text
-from tests.support.opponent_context import rebuild
 from tests.support.positions import play_on, random_rules
+from tests.support.rebuilt_hands import rebuild
 
 ROOT = Path(__file__).parent.parent
 TEMPLATE = "cmd:" + shlex.join([sys.executable, str(ROOT / "examples" / "template_bot.py")])

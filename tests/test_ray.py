@@ -30,7 +30,7 @@ PYTHON_BOT = command(ROOT / "examples" / "template_bot.py")
 @pytest.fixture
 def checkpoint(tmp_path: Path) -> Path:
     torch.manual_seed(1)
-    save_checkpoint(tmp_path / "a:b" / "small", Actor((8,), 0), (8,), {})
+    save_checkpoint(tmp_path / "a:b" / "small", Actor((8,)), (8,), {})
     (tmp_path / "a:b" / "small" / "resume.pt").write_bytes(b"stays")
     return tmp_path / "a:b" / "small"
 

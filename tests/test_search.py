@@ -266,13 +266,6 @@ def test_a_critic_of_points_is_refused(tmp_path):
         make_search(network=str(tmp_path / "net"))
 
 
-def test_a_network_that_reads_habits_receives_none(tmp_path):
-    save_checkpoint(tmp_path / "net", Actor((16,), 3, 105), (16,), {}, Critic((16,), 3, 105), (16,))
-    views = views_of(4)
-    actions = make_search(0, network=str(tmp_path / "net"), **SMALL_SEARCH).act(views)
-    assert all(int(view["legal"][action // 52]) >> action % 52 & 1 for view, action in zip(views, actions, strict=True))
-
-
 @pytest.mark.parametrize(
     ("checkpoint", "rounds", "facts"), [("nowhere", 24, ["checkpoint.json"]), ("x", 0, ["rounds", 1, 0])]
 )

@@ -11,11 +11,11 @@ from torch import Tensor
 
 from agents.config import parse_config
 from agents.network.checkpoint import CheckpointError, load_checkpoint, load_critic, save_checkpoint
-from agents.network.nets import Actor, Critic, FrozenActor, load_wider
+from agents.network.nets import Actor, Critic, FrozenActor
 from agents.training.run import check_start
 from tests.support.refusals import refuses
 
-CONTEXT, FEATURES = 3, 105
+FEATURES = 105
 ACTOR, CRITIC = 521, 610
 
 
@@ -34,7 +34,7 @@ def relabelled(x: Tensor, suits: tuple[int, ...], decks: list[int]) -> Tensor:
 
 def networks() -> tuple[Actor, Critic]:
     torch.manual_seed(2)
-    actor, critic = Actor((12, 8), CONTEXT, FEATURES, True), Critic((12, 8), CONTEXT, FEATURES, True)
+    actor, critic = Actor((12, 8), FEATURES, True), Critic((12, 8), FEATURES, True)
     with torch.no_grad():
         for parameter in (*actor.parameters(), *critic.parameters()):
             parameter += 0.1 * torch.randn_like(parameter)
@@ -45,8 +45,8 @@ def networks() -> tuple[Actor, Critic]:
 def test_relabelled_suits_relabel_the_outputs(suits: tuple[int, ...]) -> None:
     actor, critic = networks()
     shown = [52 * plane for plane in range(9)]
-    inputs = random_inputs(ACTOR + CONTEXT + FEATURES)
-    features = ACTOR + CONTEXT
+    inputs = random_inputs(ACTOR + FEATURES)
+    features = ACTOR
     policy, belief, following = actor(inputs)
     found = actor(relabelled(inputs, suits, [*shown, features, features + 52]))
     assert torch.allclose(found[0], relabelled(policy, suits, [0, 52]), atol=1e-5)
@@ -54,32 +54,21 @@ def test_relabelled_suits_relabel_the_outputs(suits: tuple[int, ...]) -> None:
     assert torch.allclose(found[2], relabelled(following, suits, [0, 52]), atol=1e-5)
     assert not torch.allclose(found[0], policy, atol=1e-3)
 
-    inputs = random_inputs(CRITIC + CONTEXT + FEATURES)
-    features = CRITIC + CONTEXT
+    inputs = random_inputs(CRITIC + FEATURES)
+    features = CRITIC
     value = critic(inputs)
     assert torch.allclose(critic(relabelled(inputs, suits, [*shown, 522, features, features + 52])), value, atol=1e-5)
     assert not torch.allclose(critic(relabelled(inputs, suits, [0])), value, atol=1e-4)
 
 
-@pytest.mark.parametrize("width", [ACTOR + CONTEXT + FEATURES, CRITIC + CONTEXT + FEATURES])
+@pytest.mark.parametrize("width", [ACTOR + FEATURES, CRITIC + FEATURES])
 def test_every_input_is_read(width: int) -> None:
     """Every column moves some output, but for those of the encoding that hold nothing."""
-    network = networks()[0 if width == ACTOR + CONTEXT + FEATURES else 1]
+    network = networks()[0 if width == ACTOR + FEATURES else 1]
     inputs = random_inputs(width)[:1].requires_grad_()
     outputs = network(inputs)
     (outputs if isinstance(outputs, Tensor) else torch.cat(outputs, 1)).square().sum().backward()
     assert inputs.grad is not None and (inputs.grad != 0).all()
-
-
-def test_a_context_that_is_added_says_nothing_at_first() -> None:
-    for kind, width in ((Actor, ACTOR), (Critic, CRITIC)):
-        plain, wider = kind((12,), 0, FEATURES, True), kind((12,), CONTEXT, FEATURES, True)
-        load_wider(wider, plain)
-        inputs = random_inputs(width + CONTEXT + FEATURES)
-        without = torch.cat([inputs[:, :width], inputs[:, width + CONTEXT :]], 1)
-        one, other = (net(x) for net, x in ((wider, inputs), (plain, without)))
-        one, other = ((x if isinstance(x, Tensor) else x[0]) for x in (one, other))
-        assert torch.allclose(one, other, atol=1e-5)
 
 
 def test_a_checkpoint_says_that_its_suits_share_weights(tmp_path: Path) -> None:
@@ -91,9 +80,9 @@ def test_a_checkpoint_says_that_its_suits_share_weights(tmp_path: Path) -> None:
     save_checkpoint(tmp_path, actor, (12, 8), {}, critic, (12, 8))
     loaded, about = load_checkpoint(tmp_path)
     assert about["share_suits"] is True
-    inputs = random_inputs(ACTOR + CONTEXT + FEATURES)
+    inputs = random_inputs(ACTOR + FEATURES)
     assert torch.allclose(FrozenActor(loaded, False)(inputs), actor(inputs)[0], atol=1e-4)
-    inputs = random_inputs(CRITIC + CONTEXT + FEATURES)
+    inputs = random_inputs(CRITIC + FEATURES)
     assert torch.allclose(load_critic(tmp_path)(inputs), critic(inputs), atol=1e-4)
     plain = parse_config({"network": {"actor": [12, 8], "critic": [12, 8], "heuristic_features": True}})
     with refuses(CheckpointError, "share_suits", True, False):

@@ -153,7 +153,7 @@ def test_a_directory_with_another_tournament_is_refused(tmp_path):
 
 def save(path, seed):
     torch.manual_seed(seed)
-    save_checkpoint(path, Actor((8,), 0), (8,), {})
+    save_checkpoint(path, Actor((8,)), (8,), {})
     return str(path)
 
 

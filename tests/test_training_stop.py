@@ -166,8 +166,8 @@ def test_another_network_is_refused_with_what_differs(tmp_path: Path) -> None:
 
 
 def test_a_run_that_cannot_begin_leaves_no_directory(tmp_path: Path) -> None:
-    with pytest.raises(GinError, match="opponent_context is 'style'"):
-        begun(tmp_path / "run", opponent_context="style")
+    with pytest.raises(GinError, match="pool"):
+        begun(tmp_path / "run", pool=[{"player": "nobody"}])
     assert not (tmp_path / "run").exists()
 
 

@@ -265,10 +265,6 @@ def load_level(name: str | int | Path, with_responses: bool = True, numpy: bool 
     actor, metadata = _load_actor(directory, numpy and not settings.worlds)
     if metadata["weights_sha256"] != file.weights_sha256:
         raise LevelError(f"{source}: {LEVEL} belongs to other weights than those beside it")
-    if actor.context:
-        raise LevelError(
-            f"{source}: its network reads {actor.context} numbers about its opponent; a level's network reads none"
-        )
     responses = (
         read_responses(directory / RESPONSES, source) if with_responses and (directory / RESPONSES).is_file() else None
     )

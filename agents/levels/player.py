@@ -200,7 +200,7 @@ class LevelPlayer(BasePlayer):
 
     def _logits(self, views: np.ndarray, seen: _Seen, logit_bias: np.ndarray | None) -> np.ndarray:
         observations, declined, legal, _ = seen
-        logits = self.actor.logits(views, observations, declined, None, self.features)
+        logits = self.actor.logits(views, observations, declined, self.features)
         if logit_bias is not None:
             add_logit_bias(views, self.behaviour[0], legal, logit_bias, self._space, logits)
         return logits

@@ -62,7 +62,6 @@ def save_checkpoint(
     """
     with replacing(Path(directory), keep=True) as made:
         metadata: dict[str, Any] = VERSION | {
-            "context": actor.context,
             "heuristic_features": actor.heuristic_features,
             "share_suits": actor.share_suits,
             "widths": list(widths),
@@ -102,7 +101,7 @@ def load_critic(directory: str | Path) -> Critic:
 
 
 def _make(kind: type[Network], widths: list[int], metadata: dict[str, Any]) -> Network:
-    return kind(widths, metadata["context"], metadata["heuristic_features"], metadata["share_suits"])
+    return kind(widths, metadata["heuristic_features"], metadata["share_suits"])
 
 
 def load_weights(path: Path, described: str, about: dict[str, Any], make: Callable[[], AnyModule]) -> AnyModule:

@@ -17,6 +17,8 @@ from ginenv.engine.jit import kernel
 from ginenv.view.encoding import OBSERVATION_SIZE
 
 NUM_HEURISTIC_FEATURES = OUTLOOK
+# What an actor reads before them.
+ACTOR_INPUTS = OBSERVATION_SIZE + NUM_CONDITIONS
 # The bot that evaluates.
 _BOT = "knocker"
 
@@ -57,29 +59,24 @@ def unbounded() -> HeuristicFeatures:
 
 
 def actor_rows(
-    sizes: tuple[int, int],
+    size: int,
     views: np.ndarray,
     observations: np.ndarray,
     conditions: np.ndarray,
-    context: np.ndarray | None = None,
     heuristic_features: HeuristicFeatures | None = None,
 ) -> np.ndarray:
-    """An actor's inputs in play, not scaled: ``float32[n, 521 + context + heuristic features]``.
+    """An actor's inputs in play, not scaled: ``float32[n, 521 + heuristic features]``.
 
     Args:
-        sizes: of the context and of the heuristic features that the actor reads.
+        size: number of heuristic features that the actor reads.
         views: ``VIEW[n]``, for the heuristic features.
         observations: ``uint8[n, 520]``.
         conditions: ``uint8[n]``, 1 where the seat is committed to gin.
-        context: ``float32[n, C]``; zeros by default.
         heuristic_features: writes them; unbounded by default.
     """
-    first = OBSERVATION_SIZE + NUM_CONDITIONS
-    rows = np.zeros((len(views), first + sum(sizes)), np.float32)
+    rows = np.empty((len(views), ACTOR_INPUTS + size), np.float32)
     rows[:, :OBSERVATION_SIZE] = observations
     rows[:, OBSERVATION_SIZE] = conditions
-    if context is not None and sizes[0]:
-        rows[:, first : first + sizes[0]] = context
-    if sizes[1]:
-        rows[:, first + sizes[0] :] = (heuristic_features or unbounded())(views)
+    if size:
+        rows[:, ACTOR_INPUTS:] = (heuristic_features or unbounded())(views)
     return rows

@@ -1,7 +1,4 @@
-"""The networks' inputs: an observation, whether the seat is committed to gin, a context, and heuristic features of the view.
-
-A context is a row of numbers that the seat knows besides its view; 0 means that nothing is known.
-"""
+"""The networks' inputs: an observation, whether the seat is committed to gin, and heuristic features of the view."""
 
 from __future__ import annotations
 
@@ -107,12 +104,10 @@ def actor_inputs(
     views: np.ndarray,
     observations: np.ndarray,
     conditions: np.ndarray,
-    context: np.ndarray | None = None,
     heuristic_features: HeuristicFeatures | None = None,
 ) -> Tensor:
     """An actor's inputs in play, in its dtype; arguments as in ``agents.network.features.actor_rows``."""
-    sizes = actor.context, actor.heuristic_features
-    rows = actor_rows(sizes, views, observations, conditions, context, heuristic_features)
+    rows = actor_rows(actor.heuristic_features, views, observations, conditions, heuristic_features)
     return torch.from_numpy(rows).to(actor.dtype)
 
 
@@ -124,11 +119,10 @@ class PlayingActor(FrozenActor):
         views: np.ndarray,
         observations: np.ndarray,
         conditions: np.ndarray,
-        context: np.ndarray | None = None,
         heuristic_features: HeuristicFeatures | None = None,
     ) -> np.ndarray:
         """The policy's logits ``float32[n, 107]``; arguments as in ``actor_inputs``."""
-        return self(actor_inputs(self, views, observations, conditions, context, heuristic_features)).numpy()
+        return self(actor_inputs(self, views, observations, conditions, heuristic_features)).numpy()
 
 
 def expand_cards(masks: Tensor) -> Tensor:

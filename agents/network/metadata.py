@@ -79,9 +79,7 @@ def read_metadata(directory: str | Path) -> dict[str, Any]:
             raise CheckpointError(
                 f"checkpoint {directory}: {key} is {quoted(metadata.get(key))}; this version reads {value!r}"
             )
-    context, features = metadata.setdefault("context", 0), metadata.setdefault("heuristic_features", 0)
-    if type(context) is not int or not 0 <= context <= 1024:
-        raise CheckpointError(must_be(f"checkpoint {directory}: context", "a whole number from 0 to 1024", context))
+    features = metadata.setdefault("heuristic_features", 0)
     if type(features) is not int or features not in (0, NUM_HEURISTIC_FEATURES):
         raise CheckpointError(
             must_be(f"checkpoint {directory}: heuristic_features", f"0 or {NUM_HEURISTIC_FEATURES}", features)

@@ -134,13 +134,12 @@ def model_card(directory: str | Path, onnx: Description | None = None) -> str:
 
 
 def _what(metadata: dict[str, Any], level: dict[str, Any]) -> list[str]:
-    features, context = metadata["heuristic_features"], metadata["context"]
+    features = metadata["heuristic_features"]
     inputs = [
         f"an observation of {OBSERVATION_SIZE} bytes (version {metadata['observation_version']})",
         "whether it plays for gin only",
     ]
     inputs += [f"{features} numbers of a bot's evaluation of the hand"] if features else []
-    inputs += [f"a context of {context} numbers"] if context else []
     lines = [
         f"A gin rummy policy: a network with hidden layers of {', '.join(map(str, metadata['widths']))} units that reads "
         f"{'; '.join(inputs)}. "
@@ -161,10 +160,9 @@ def _what(metadata: dict[str, Any], level: dict[str, Any]) -> list[str]:
 
 def _graph(onnx: Description) -> list[str]:
     worst = max(onnx.agreement.largest_difference.values())
-    second = f", and `context`, `float32[n, {onnx.context}]`, zeros where nothing is known" if onnx.context else ""
     return [
         "",
-        f"`network.onnx` reads `seen`, `float32[n, {onnx.width}]`{second}. On {onnx.agreement.positions:,} positions its logits differ "
+        f"`network.onnx` reads `seen`, `float32[n, {onnx.width}]`. On {onnx.agreement.positions:,} positions its logits differ "
         f"from torch's by at most {worst:.1e}.",
     ]
 

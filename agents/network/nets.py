@@ -1,8 +1,7 @@
 """Actor and critic, which share nothing: multilayer perceptrons, plain or with layers that treat the suits alike.
 
-The actor reads an observation (``ginenv.view.encoding``, 520 bytes), a condition (1 when the seat plays for gin only) and optionally a
-context and heuristic features (``agents.network.inputs``). The critic also reads the opponent's hand and condition and what the stock
-will bring.
+The actor reads an observation (``ginenv.view.encoding``, 520 bytes), a condition (1 when the seat plays for gin only) and optionally
+heuristic features (``agents.network.features``). The critic also reads the opponent's hand and condition and what the stock will bring.
 """
 
 from __future__ import annotations
@@ -80,34 +79,26 @@ class _Reader(nn.Module):
 
     Args:
         widths: of the hidden layers.
-        width: number of inputs before the context.
-        context: size of the context.
+        width: number of inputs before the heuristic features.
         heuristic_features: number of heuristic features, the last inputs.
         share_suits: whether the layers treat suits alike (``agents.network.suits``).
     """
 
-    def __init__(
-        self, widths: Sequence[int], width: int, context: int, heuristic_features: int, share_suits: bool
-    ) -> None:
+    def __init__(self, widths: Sequence[int], width: int, heuristic_features: int, share_suits: bool) -> None:
         super().__init__()
-        self.widths, self.context, self.heuristic_features = tuple(widths), context, heuristic_features
-        self.share_suits = share_suits
-        features = width + context
-        scale = torch.ones(features + heuristic_features)
+        self.widths, self.heuristic_features, self.share_suits = tuple(widths), heuristic_features, share_suits
+        scale = torch.ones(width + heuristic_features)
         scale[:OBSERVATION_SIZE] = torch.from_numpy(FLAT_SCALE)
-        scale[features:] = FEATURES_SCALE
+        scale[width:] = FEATURES_SCALE
         seen = OBSERVATION_SIZE + NUM_CONDITIONS
         hidden = seen + NUM_CONDITIONS if width > seen else None
-        single = [*range(OBSERVATION_SIZE, seen), *range(width, features)]
-        self.after_context = 0
+        single = [*range(OBSERVATION_SIZE, seen)]
         if hidden is not None:
             scale[hidden + 52 : width] = SECRETS_SCALE
-            for_critic = [*range(seen, hidden), *range(hidden + 52, width)]
-            single += for_critic
-            self.after_context = len(for_critic)
+            single += [*range(seen, hidden), *range(hidden + 52, width)]
         self.trunk: Trunk | SuitTrunk
         if share_suits:
-            columns = columns_by_suit(features if heuristic_features else None, hidden, single)
+            columns = columns_by_suit(width if heuristic_features else None, hidden, single)
             self.trunk = SuitTrunk(columns, widths, scale)
         else:
             self.trunk = Trunk(widths, scale)
@@ -132,15 +123,12 @@ class Actor(_Reader):
 
     Args:
         widths: of the hidden layers.
-        context: size of the context.
         heuristic_features: number of heuristic features, the last inputs.
         share_suits: whether the layers treat suits alike (``agents.network.suits``).
     """
 
-    def __init__(
-        self, widths: Sequence[int], context: int = 0, heuristic_features: int = 0, share_suits: bool = False
-    ) -> None:
-        super().__init__(widths, OBSERVATION_SIZE + NUM_CONDITIONS, context, heuristic_features, share_suits)
+    def __init__(self, widths: Sequence[int], heuristic_features: int = 0, share_suits: bool = False) -> None:
+        super().__init__(widths, OBSERVATION_SIZE + NUM_CONDITIONS, heuristic_features, share_suits)
         self.policy = self.head(2, NUM_ACTIONS - 104, 0.01)
         self.belief = self.head(1, 0, 0.01)
         self.next_action = self.head(2, NUM_ACTIONS - 104, 0.01)
@@ -149,7 +137,7 @@ class Actor(_Reader):
         """Logits of the policy ``[B, 107]``, of the opponent's cards ``[G, 52]`` and of its next action ``[G, 107]``.
 
         Args:
-            inputs: ``[B, 521 + context + heuristic features]``, the observation's bytes first, as floats; or the same by suit.
+            inputs: ``[B, 521 + heuristic features]``, the observation's bytes first, as floats; or the same by suit.
             guesses: for how many of the first rows to guess cards and next action (all by default).
         """
         x = self.trunk(inputs)
@@ -164,41 +152,18 @@ class Actor(_Reader):
 class Critic(_Reader):
     """The value of a hand to the seat to move, given both hands, what the stock will bring and who plays; its arguments are ``Actor``'s."""
 
-    def __init__(
-        self, widths: Sequence[int], context: int = 0, heuristic_features: int = 0, share_suits: bool = False
-    ) -> None:
+    def __init__(self, widths: Sequence[int], heuristic_features: int = 0, share_suits: bool = False) -> None:
         width = OBSERVATION_SIZE + 2 * NUM_CONDITIONS + 52 + NUM_SECRETS
-        super().__init__(widths, width, context, heuristic_features, share_suits)
+        super().__init__(widths, width, heuristic_features, share_suits)
         self.value = self.head(0, 1, 0.1)
 
     def forward(self, inputs: Inputs) -> Tensor:
-        """Values ``[B]`` of ``[B, 610 + context + heuristic features]``: observation, conditions, opponent's hand, secrets, then these."""
+        """Values ``[B]`` of ``[B, 610 + heuristic features]``: observation, conditions, opponent's hand, secrets, then these."""
         return self.value(self.trunk(inputs)).squeeze(-1)
 
 
 Network = TypeVar("Network", Actor, Critic)
 Either = TypeVar("Either", bound=_Reader)
-
-
-def load_wider(network: Network, other: Network) -> None:
-    """Loads the weights of a network with the same layers but another context or fewer heuristic features; new inputs get weights of 0.
-
-    Args:
-        network: whose weights are set.
-        other: whose weights are taken; both contexts begin with the same numbers.
-    """
-    weights = other.state_dict()
-    name, after = "trunk.layers.0.pooled.weight", other.after_context
-    if not network.share_suits:
-        # Context and heuristic features come last, in this order.
-        name, after = "trunk.layers.0.weight", other.heuristic_features
-    before, context, last = weights[name].split(
-        [weights[name].shape[1] - other.context - after, other.context, after], 1
-    )
-    context = nn.functional.pad(context, (0, network.context - other.context))
-    if not network.share_suits:
-        last = nn.functional.pad(last, (0, network.heuristic_features - other.heuristic_features))
-    network.load_state_dict(weights | {name: torch.cat([before, context, last], 1)})
 
 
 def folded_copy(network: Either, dtype: torch.dtype) -> Either:
@@ -229,7 +194,7 @@ class _Frozen:
 
     def __init__(self, network: Actor | Critic, bfloat16: bool) -> None:
         self.dtype = torch.bfloat16 if bfloat16 else torch.float32
-        self.context, self.heuristic_features = network.context, network.heuristic_features
+        self.heuristic_features = network.heuristic_features
         self.network = folded_copy(network, self.dtype).requires_grad_(False)
 
     @torch.no_grad()
@@ -262,5 +227,5 @@ class FrozenCritic(_Frozen):
         super().__init__(critic, bfloat16)
 
     def __call__(self, inputs: Inputs) -> Tensor:
-        """Values ``float32[B]`` of ``[B, 610 + context + heuristic features]``."""
+        """Values ``float32[B]`` of ``[B, 610 + heuristic features]``."""
         return self.outputs(inputs, "value").squeeze(1)

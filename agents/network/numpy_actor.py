@@ -13,13 +13,11 @@ from typing import Any
 import numpy as np
 from safetensors import SafetensorError, deserialize
 
-from agents.network.features import NUM_HEURISTIC_FEATURES, HeuristicFeatures, actor_rows
-from agents.network.layout import FEATURES_SCALE, NUM_CONDITIONS, NUM_RANKS, NUM_SUITS, suit_columns
+from agents.network.features import ACTOR_INPUTS, NUM_HEURISTIC_FEATURES, HeuristicFeatures, actor_rows
+from agents.network.layout import FEATURES_SCALE, NUM_RANKS, NUM_SUITS, suit_columns
 from agents.network.metadata import METADATA, WEIGHTS, CheckpointError, check_weights, read_metadata
 from ginenv.engine.actions import NUM_ACTIONS
 from ginenv.view.encoding import FLAT_SCALE, OBSERVATION_SIZE
-
-_FIRST = OBSERVATION_SIZE + NUM_CONDITIONS
 
 
 @dataclass(frozen=True)
@@ -27,13 +25,11 @@ class NumpyActor:
     """The policy of a checkpoint.
 
     Attributes:
-        context: size of the context that it reads.
         heuristic_features: number of heuristic features that it reads.
         share_suits: whether its layers treat suits alike (``agents.network.suits``).
         weights: by name, ``float32``.
     """
 
-    context: int
     heuristic_features: int
     share_suits: bool
     weights: dict[str, np.ndarray]
@@ -43,12 +39,10 @@ class NumpyActor:
         views: np.ndarray,
         observations: np.ndarray,
         conditions: np.ndarray,
-        context: np.ndarray | None = None,
         heuristic_features: HeuristicFeatures | None = None,
     ) -> np.ndarray:
         """The policy's logits ``float32[n, 107]``; arguments as in ``agents.network.features.actor_rows``."""
-        sizes = self.context, self.heuristic_features
-        inputs = actor_rows(sizes, views, observations, conditions, context, heuristic_features)
+        inputs = actor_rows(self.heuristic_features, views, observations, conditions, heuristic_features)
         inputs[:, :OBSERVATION_SIZE] *= FLAT_SCALE
         if self.heuristic_features:
             inputs[:, -self.heuristic_features :] *= np.float32(FEATURES_SCALE)
@@ -63,9 +57,9 @@ class NumpyActor:
         raise AssertionError
 
     def _by_suit(self, inputs: np.ndarray) -> np.ndarray:
-        last = _FIRST + self.context
-        single = range(OBSERVATION_SIZE, last)
-        columns, of_none = suit_columns(last if self.heuristic_features else None, None, [*single])
+        columns, of_none = suit_columns(
+            ACTOR_INPUTS if self.heuristic_features else None, None, [*range(OBSERVATION_SIZE, ACTOR_INPUTS)]
+        )
         suits, shared = inputs[:, columns], inputs[:, of_none]
         for number in itertools.count():
             if f"trunk.layers.{number}.pooled.weight" not in self.weights:
@@ -90,12 +84,12 @@ def load_numpy_actor(directory: Path) -> tuple[NumpyActor, dict[str, Any]]:
     metadata = read_metadata(directory)
     path = directory / WEIGHTS
     name = check_weights(path, METADATA, metadata)
-    context, features = metadata["context"], metadata["heuristic_features"]
+    features = metadata["heuristic_features"]
     assert features in (0, NUM_HEURISTIC_FEATURES)
     try:
         weights = {key: _as_float32(value) for key, value in deserialize(path.read_bytes())}
-        actor = NumpyActor(context, features, metadata["share_suits"], weights)
-        inputs = np.zeros((1, _FIRST + context + features), np.float32)
+        actor = NumpyActor(features, metadata["share_suits"], weights)
+        inputs = np.zeros((1, ACTOR_INPUTS + features), np.float32)
         found = (actor._by_suit if actor.share_suits else actor._plain)(inputs)
         if found.shape != (1, NUM_ACTIONS):
             raise ValueError(f"it gives {found.shape[1]} numbers, not {NUM_ACTIONS}")

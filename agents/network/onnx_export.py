@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from torch import Tensor, nn
 
 from agents.files import replacing, write_bytes, write_json, write_text, writing
 from agents.network.checkpoint import load_checkpoint
@@ -26,21 +25,6 @@ from ginenv.view.encoding import OBSERVATION_SIZE, encode_views
 # The most that a logit may differ: far below what changes a choice.
 TOLERANCE = 1e-3
 _TABLES, _TICKS = 64, 24
-
-
-class _Graph(nn.Module):
-    """An actor with the context as a separate input."""
-
-    def __init__(self, actor: Actor) -> None:
-        super().__init__()
-        self.actor = actor
-
-    def forward(self, seen: Tensor, context: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
-        """Logits of policy, belief and next action."""
-        if context is None:
-            return self.actor(seen)
-        first = OBSERVATION_SIZE + NUM_CONDITIONS
-        return self.actor(torch.cat([seen[:, :first], context, seen[:, first:]], 1))
 
 
 def export_onnx(source: str | Path, directory: str | Path) -> Description:
@@ -61,7 +45,6 @@ def export_onnx(source: str | Path, directory: str | Path) -> Description:
     actor, metadata = load_checkpoint(source)
     graph = _graph_of(actor)
     about = Description(
-        context=actor.context,
         heuristic_features=actor.heuristic_features,
         graph_sha256=hashlib.sha256(graph).hexdigest(),
         weights_sha256=metadata["weights_sha256"],
@@ -79,9 +62,6 @@ def export_onnx(source: str | Path, directory: str | Path) -> Description:
 def _graph_of(actor: Actor) -> bytes:
     """The graph's bytes, for batches of any size."""
     seen = torch.zeros(2, OBSERVATION_SIZE + NUM_CONDITIONS + actor.heuristic_features)
-    inputs, names = (seen,), ["seen"]
-    if actor.context:
-        inputs, names = (seen, torch.zeros(2, actor.context)), ["seen", "context"]
     rows = torch.export.Dim("rows", min=1)
     # The exporter warns of operators of packages that are not installed; the network does not use them.
     logging.getLogger("torch.onnx").setLevel(logging.ERROR)
@@ -89,12 +69,12 @@ def _graph_of(actor: Actor) -> bytes:
         warnings.simplefilter("ignore")
         path = Path(scratch) / GRAPH
         torch.onnx.export(
-            _Graph(actor).eval(),
-            inputs,
+            actor.eval(),
+            (seen,),
             str(path),
-            input_names=names,
+            input_names=["seen"],
             output_names=list(OUTPUTS),
-            dynamic_shapes=tuple({0: rows} for _ in names),
+            dynamic_shapes=({0: rows},),
             external_data=False,
             dynamo=True,
             verbose=False,
@@ -109,15 +89,13 @@ def _compare(actor: Actor, graph: bytes, about: Description) -> Agreement:
         OnnxError: if they are too far apart.
     """
     views = _some_views()
-    player = OnnxPlayer(OnnxNetwork(graph, about.width, about.context), about, 0, PLAYED, True, "onnx")
+    player = OnnxPlayer(OnnxNetwork(graph, about.width), about, 0, PLAYED, True, "onnx")
     rng = np.random.default_rng(0)
     conditions = rng.integers(0, 2, len(views)).astype(np.uint8)
     seen = player.seen(views, encode_views(views), conditions)
-    context = rng.normal(size=(len(views), actor.context)).astype(np.float32) if actor.context else None
-    found = player.network(seen, context)
+    found = player.network(seen)
     with torch.no_grad():
-        tensors = [torch.from_numpy(seen)] + ([] if context is None else [torch.from_numpy(context)])
-        expected = [values.numpy() for values in _Graph(actor)(*tensors)]
+        expected = [values.numpy() for values in actor(torch.from_numpy(seen))]
     differences = [float(np.abs(a - b).max()) for a, b in zip(found, expected, strict=True)]
     if not max(differences) < TOLERANCE:
         raise OnnxError(

@@ -131,17 +131,15 @@ class OnnxNetwork:
 
     Args:
         graph: its bytes.
-        context: how many numbers its second input, ``context``, has; without that input 0.
-        width: of its first input, ``seen``.
+        width: of its input, ``seen``.
         threads: of its matrix products.
 
     Raises:
         OnnxError: if it is no network of bounded time and memory, or onnxruntime refuses it.
     """
 
-    def __init__(self, graph: bytes, width: int, context: int = 0, threads: int = 1) -> None:
-        inputs = {"seen": width} | ({"context": context} if context else {})
-        check_graph(graph, inputs)
+    def __init__(self, graph: bytes, width: int, threads: int = 1) -> None:
+        check_graph(graph, {"seen": width})
         onnxruntime: Any = importlib.import_module("onnxruntime")
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = threads
@@ -153,24 +151,20 @@ class OnnxNetwork:
         except Exception as error:
             raise OnnxError(f"onnxruntime cannot load it ({_first_line(error)})") from None
         # Whatever fails for every row fails here, before anything is played.
-        self(np.zeros((1, width), np.float32), np.zeros((1, context), np.float32) if context else None)
+        self(np.zeros((1, width), np.float32))
 
-    def __call__(
-        self, seen: np.ndarray, context: np.ndarray | None = None, outputs: tuple[str, ...] = tuple(OUTPUTS)
-    ) -> list[np.ndarray]:
+    def __call__(self, seen: np.ndarray, outputs: tuple[str, ...] = tuple(OUTPUTS)) -> list[np.ndarray]:
         """Logits of the outputs asked for.
 
         Args:
             seen: ``float32[n, width]``.
-            context: ``float32[n, C]``; none for a network without one.
             outputs: names in ``OUTPUTS``.
 
         Raises:
             OnnxError: if one of them has another shape than it should, or numbers that are not finite.
         """
-        inputs = {"seen": seen} if context is None else {"seen": seen, "context": context}
         try:
-            found = self.session.run(list(outputs), inputs)
+            found = self.session.run(list(outputs), {"seen": seen})
         except Exception as error:
             raise OnnxError(f"onnxruntime cannot run it ({_first_line(error)})") from None
         for name, values in zip(outputs, found, strict=True):

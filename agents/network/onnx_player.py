@@ -1,8 +1,7 @@
 """Networks as ONNX: a directory with the graph and its description, played by onnxruntime, without torch.
 
-The graph reads ``seen``: the observation's bytes, whether the seat is committed to gin, and the heuristic features. If the network has a
-context, it reads a second input, ``context``. It gives the logits of the ``policy``, of the opponent's cards (``belief``) and of its
-next action (``next``). ``agents.network.onnx_graph`` reads it.
+The graph reads ``seen``: the observation's bytes, whether the seat is committed to gin, and the heuristic features. It gives the
+logits of the ``policy``, of the opponent's cards (``belief``) and of its next action (``next``). ``agents.network.onnx_graph`` reads it.
 """
 
 from __future__ import annotations
@@ -51,7 +50,6 @@ class Description(Config):
         kind: always ``onnx``.
         observation_version: version of the observation that the network reads (``ginenv.view.encoding``).
         observation_size: its bytes.
-        context: how many numbers the input ``context`` has; 0: there is no such input.
         heuristic_features: how many ``seen`` ends with (``agents.network.features``), all or none.
         graph_sha256: hash of the graph.
         weights_sha256: hash of the checkpoint's weights.
@@ -64,7 +62,6 @@ class Description(Config):
     kind: Literal["onnx"] = "onnx"
     observation_version: Literal[OBSERVATION_VERSION] = OBSERVATION_VERSION  # type: ignore[valid-type]
     observation_size: Literal[OBSERVATION_SIZE] = OBSERVATION_SIZE  # type: ignore[valid-type]
-    context: int = Field(ge=0, le=1024)
     heuristic_features: Literal[0, NUM_HEURISTIC_FEATURES]  # type: ignore[valid-type]
     graph_sha256: _Hash
     weights_sha256: _Hash
@@ -105,10 +102,8 @@ class OnnxPlayer(PolicyPlayer):
         self, views: np.ndarray, observations: np.ndarray, conditions: np.ndarray, slots: np.ndarray | None
     ) -> np.ndarray:
         """The policy's logits: ``float32[n, 107]``."""
-        # 0 means that nothing is known.
-        context = np.zeros((len(views), self.about.context), np.float32) if self.about.context else None
         try:
-            return self.network(self.seen(views, observations, conditions), context, ("policy",))[0].copy()
+            return self.network(self.seen(views, observations, conditions), ("policy",))[0].copy()
         except OnnxError as error:
             raise OnnxError(f"network {self.name}: {error}") from None
 
@@ -144,7 +139,7 @@ def load_onnx(path: str, seed: int = 0, temperature: float = PLAYED, commits: bo
     if hashlib.sha256(graph).hexdigest() != about.graph_sha256:
         raise OnnxError(f"network {path}: {GRAPH} is truncated or not the file that {DESCRIPTION} describes")
     try:
-        network = OnnxNetwork(graph, about.width, about.context)
+        network = OnnxNetwork(graph, about.width)
     except OnnxError as error:
         raise OnnxError(f"network {path}: {GRAPH}: {error}") from None
     return OnnxPlayer(network, about, seed, temperature, commits, directory.name)

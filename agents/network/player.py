@@ -36,14 +36,9 @@ class NetworkPlayer(PolicyPlayer):
         commits: whether declining a knock commits to gin for the rest of the hand, as in training.
         name: shown in tables.
 
-    Attributes:
-        contexts: what the actor receives besides the views, by slot, ``float32[slots, C]``; nothing by default.
-
     Raises:
         GinError: if the temperature is negative.
     """
-
-    contexts: np.ndarray | None = None
 
     def __init__(
         self, actor: FrozenActor, seed: int = 0, temperature: float = 1.0, commits: bool = True, name: str = "network"
@@ -55,8 +50,7 @@ class NetworkPlayer(PolicyPlayer):
         self, views: np.ndarray, observations: np.ndarray, conditions: np.ndarray, slots: np.ndarray | None
     ) -> np.ndarray:
         """The policy's logits: ``float32[n, 107]``."""
-        context = None if self.contexts is None or slots is None else self.contexts[slots]
-        return self.actor(actor_inputs(self.actor, views, observations, conditions, context)).numpy()
+        return self.actor(actor_inputs(self.actor, views, observations, conditions)).numpy()
 
 
 def make_network(seed: int = 0, temperature: float = PLAYED, commits: bool = True) -> NetworkPlayer:

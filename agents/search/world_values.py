@@ -167,8 +167,7 @@ class WorldValues:
         obs, seen = np.empty((n, OBSERVATION_SIZE), np.uint8), np.zeros(n, SEEN)
         observe_states(branches["state"][index], branches["gin_only"][index], views, obs, seen)
         cards = expand_cards(torch.from_numpy(seen["hidden"].copy())).view(torch.uint8).numpy()
-        # The context is all 0: nothing is known besides the view.
-        rows = [obs, seen["conditions"], cards, seen["secrets"], np.zeros((n, self.critic.context), np.uint8)]
+        rows = [obs, seen["conditions"], cards, seen["secrets"]]
         inputs = np.concatenate([*rows, self.features(views)] if self.critic.heuristic_features else rows, 1)
         worth = self.critic(torch.from_numpy(inputs)).numpy().astype(np.float64)
         return np.where(seen["turn"] == branches["seat"][index], worth, -worth)

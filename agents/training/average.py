@@ -2,14 +2,11 @@
 
 gin average runs/long/last runs/next/last --out agents/data/network
 
-The critic is the last one's. Checkpoints that do not descend from each other have nothing in common to average. If some receive a context
-of their opponents and others do not, the mean receives it, with accordingly smaller weights; it has a critic only if the last one
-receives it.
+The critic is the last one's. Checkpoints that do not descend from each other have nothing in common to average.
 """
 
 from __future__ import annotations
 
-from copy import deepcopy
 from pathlib import Path
 
 import torch
@@ -23,7 +20,6 @@ from agents.network.checkpoint import (
     read_metadata,
     save_checkpoint,
 )
-from agents.network.nets import load_wider
 
 
 def average(directories: list[str], out: Path, command: str) -> None:
@@ -46,27 +42,17 @@ def average(directories: list[str], out: Path, command: str) -> None:
     if (out / METADATA).is_file() and read_metadata(out)["about"].get("command") != command:
         raise CheckpointError(f"{out} holds a checkpoint that something else made; name another directory")
     loaded = [load_checkpoint(directory) for directory in directories]
-    most = max(made["context"] for _, made in loaded)
-    # A network without a context can be averaged with those that have one.
-    forms = {
-        (tuple(made["widths"]), made["context"] or most, made["heuristic_features"], made["share_suits"])
-        for _, made in loaded
-    }
+    forms = {(tuple(made["widths"]), made["heuristic_features"], made["share_suits"]) for _, made in loaded}
     if len(loaded) < 2 or len(forms) != 1:
         shapes = "; ".join(
-            f"widths {list(widths)}, context {context}, heuristic features {features}, suits {'shared' if shared else 'not shared'}"
-            for widths, context, features, shared in sorted(forms)
+            f"widths {list(widths)}, heuristic features {features}, suits {'shared' if shared else 'not shared'}"
+            for widths, features, shared in sorted(forms)
         )
         raise CheckpointError(
             f"averaging takes two or more networks of the same shape; given: {len(loaded)}, of {shapes}"
         )
     last = loaded[-1][1]
-    actor = max((other for other, _ in loaded), key=lambda other: other.context)
-    weights = []
-    for other, _ in loaded:
-        wider = deepcopy(actor)
-        load_wider(wider, other)
-        weights.append(wider.state_dict())
+    actor, weights = loaded[-1][0], [network.state_dict() for network, _ in loaded]
     with torch.no_grad():
         actor.load_state_dict({name: torch.stack([each[name] for each in weights]).mean(0) for name in weights[0]})
     rules = [made["about"].get("rules") or {} for _, made in loaded]
@@ -76,7 +62,7 @@ def average(directories: list[str], out: Path, command: str) -> None:
         "rules": {name: rules[-1][name] for name in rules[-1] if all(name in each for each in rules)},
         "parents": parents,
     }
-    saved = (last.get("critic") or {}) if last["context"] == most else {}
+    saved = last.get("critic") or {}
     critic = load_critic(directories[-1]) if saved else None
     with writing(out):
         save_checkpoint(out, actor, last["widths"], about, critic, saved.get("widths", ()), saved.get("reward", "game"))

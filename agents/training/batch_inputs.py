@@ -21,8 +21,8 @@ _ALIGNED = 16
 def fill_suits(batch, rows, committed, suits, shared):
     """Writes inputs by suit of ``int64[B]`` rows of a flat batch: ``[B, 4, S]`` and ``[B, K]``.
 
-    Of a suit: planes, heuristic features, the opponent's hand. Of none: facts, heuristic feature, condition, context, and what only the
-    critic sees: the other seat's condition, the stock and who plays. With ``committed``, as if the movers were committed to gin.
+    Of a suit: planes, heuristic features, the opponent's hand. Of none: facts, heuristic feature, condition, and what only the critic
+    sees: the other seat's condition, the stock and who plays. With ``committed``, as if the movers were committed to gin.
     """
     decks = batch.features.shape[1] // 52
     for i in range(rows.shape[0]):
@@ -51,9 +51,6 @@ def fill_suits(batch, rows, committed, suits, shared):
             at += 1
         out[at] = 1 if committed else step.conditions[0]
         at += 1
-        for k in range(batch.context.shape[1]):
-            out[at + k] = batch.context[row, k]
-        at += batch.context.shape[1]
         out[at] = step.conditions[1]
         for k in range(NUM_SECRETS):
             out[at + 1 + k] = step.secrets[k]
@@ -75,12 +72,10 @@ class BatchInputs:
     def __init__(self, batch: Batch, share_suits: bool, device: torch.device, bfloat16: bool) -> None:
         self.batch, self.share_suits, self.device = batch.flat(), share_suits, device
         self.dtype = torch.bfloat16 if bfloat16 else torch.float32
-        context, features = self.batch.context.shape[1], self.batch.features.shape[1]
+        features = self.batch.features.shape[1]
         # What the actor reads of a suit and of none; the critic reads more of both.
-        self.actor = NUM_RANKS * (len(PLANES) + features // 52), 52 + (features > 0) + NUM_CONDITIONS + context
+        self.actor = NUM_RANKS * (len(PLANES) + features // 52), 52 + (features > 0) + NUM_CONDITIONS
         self.critic = self.actor[0] + NUM_RANKS, self.actor[1] + NUM_CONDITIONS + NUM_SECRETS
-        # Bytes are a quarter of the memory; a context is the only input that does not fit them.
-        self.kind = torch.float32 if context else torch.uint8
 
     def read(self, rows: np.ndarray, committed: bool = False) -> tuple[Inputs, Inputs]:
         """The actor's and the critic's inputs for ``int64[B]`` rows; with ``committed``, as if the movers were committed to gin."""
@@ -88,8 +83,8 @@ class BatchInputs:
             return self._read_flat(rows, committed)
         suits, shared = (-(-width // _ALIGNED) * _ALIGNED for width in self.critic)
         arrays = (
-            torch.empty((len(rows), NUM_SUITS, suits), dtype=self.kind),
-            torch.empty((len(rows), shared), dtype=self.kind),
+            torch.empty((len(rows), NUM_SUITS, suits), dtype=torch.uint8),
+            torch.empty((len(rows), shared), dtype=torch.uint8),
         )
         fill_suits(self.batch, rows, committed, arrays[0].numpy(), arrays[1].numpy())
         cards, others = (array.to(self.device).to(self.dtype) for array in arrays)
@@ -105,11 +100,10 @@ class BatchInputs:
         conditions = steps["conditions"].copy()
         if committed:
             conditions[:, 0] = 1
-        obs, context, features, policy_planes, unseen, hidden = (
+        obs, features, policy_planes, unseen, hidden = (
             torch.from_numpy(array).to(self.device)
             for array in (
                 self.batch.obs[rows],
-                self.batch.context[rows],
                 self.batch.features[rows],
                 conditions,
                 steps["secrets"],
@@ -117,5 +111,5 @@ class BatchInputs:
             )
         )
         secrets = policy_planes, expand_cards(hidden), unseen
-        parts = (obs, policy_planes[:, :1], context, features), (obs, *secrets, context, features)
+        parts = (obs, policy_planes[:, :1], features), (obs, *secrets, features)
         return tuple(torch.cat([part.to(self.dtype) for part in each], 1) for each in parts)  # type: ignore

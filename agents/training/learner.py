@@ -30,14 +30,13 @@ from agents.network.nets import (
     copy_folded,
     folded_copy,
     has_bfloat16_units,
-    load_wider,
 )
 from agents.training.action_values import OTHER, VALUED, ActionValues
 from agents.training.batch_inputs import BatchInputs
 from agents.training.distributed import Workers
-from agents.training.opponents import OpponentContext, Opponents
+from agents.training.opponents import Opponents
 from agents.training.resume import ResumeFiles
-from agents.training.selfplay import Batch, ContextSource, Rollout, make_batch
+from agents.training.selfplay import Batch, Rollout, make_batch
 from ginenv.errors import GinError
 
 # A batch that moves the policy this far has broken it.
@@ -63,7 +62,6 @@ class Learner:
         config: of the run.
         out: directory for resume files; ``None`` writes none.
         start: network to begin from instead of a fresh one.
-        context: source of the networks' context; by default what the configuration asks for.
     """
 
     def __init__(
@@ -71,7 +69,6 @@ class Learner:
         config: TrainConfig,
         out: Path | None = None,
         start: Actor | None = None,
-        context: ContextSource | None = None,
     ) -> None:
         self.config = config
         self.workers = Workers(config.device)
@@ -86,10 +83,8 @@ class Learner:
         self.pool = ThreadPoolExecutor(self.threads, initializer=torch.set_num_threads, initargs=(1,))
         # Every thread of every process plays its own games.
         self.opponents = Opponents(config, self.threads)
-        if context is None and config.opponent_context != "none":
-            context = OpponentContext(self.opponents)
-        self._make_networks(start, context.width if context else 0)
-        self.batch = make_batch(config, context.width if context else 0)
+        self._make_networks(start)
+        self.batch = make_batch(config)
         self.steps = self.batch.steps[:-1]
         self.action_values: list[ActionValues] = []
         faster = config.bfloat16 == "auto" and faster_in_bfloat16(self.device)
@@ -101,7 +96,6 @@ class Learner:
                 config,
                 Batch(*(array[:, games] for array in self.batch)),
                 self.rank * self.threads + thread,
-                context,
                 self.opponents.seated(thread),
             )
             for thread, games in enumerate(self.columns)
@@ -125,12 +119,12 @@ class Learner:
         self.imitating = False  # whether an imitated player played the present batch
         self._safe: dict[str, Any] | None = None
 
-    def _make_networks(self, start: Actor | None, context: int) -> None:
+    def _make_networks(self, start: Actor | None) -> None:
         config, network = self.config, self.config.network
-        extras = context, NUM_HEURISTIC_FEATURES * network.heuristic_features, network.share_suits
+        extras = NUM_HEURISTIC_FEATURES * network.heuristic_features, network.share_suits
         self.actor = Actor(network.actor, *extras).to(self.device)
         if start is not None:
-            load_wider(self.actor, start)
+            self.actor.load_state_dict(start.state_dict())
         self.critic = Critic(network.critic, *extras).to(self.device)
         self.ema = copy.deepcopy(self.actor)
         # The policy is held to what it begins from.

@@ -12,12 +12,7 @@ from agents.config import TrainConfig
 from agents.network.nets import Actor, FrozenActor
 from agents.network.player import NetworkPlayer
 from agents.training.selfplay import Rollout
-from ginenv.bots.population import OPPONENT_CONTEXT_WIDTH, PopulationPlayer, style_vectors
-from ginenv.errors import GinError
 from ginenv.tables.players import Player, ask_player, make_player
-
-# One game in so many is played without a context, so that the network knows what to do then.
-CONTEXT_DROPOUT = 4
 
 
 class Opponents:
@@ -92,38 +87,3 @@ class Opponents:
         for actor, weights in zip(self.past_policies, saved, strict=True):
             actor.load_state_dict(weights)
         self._seat_past_policies()
-
-
-class OpponentContext:
-    """A context (see ``ContextSource``): the opponent's style in games against a population, zeros elsewhere.
-
-    A network that reads the truth shows what there is to win by knowing an opponent.
-
-    Args:
-        opponents: of the run; styles are those of the first population in the pool.
-
-    Raises:
-        GinError: if the pool has no population.
-    """
-
-    width = OPPONENT_CONTEXT_WIDTH
-
-    def __init__(self, opponents: Opponents) -> None:
-        found = [(k, player) for k, player in enumerate(opponents.pool[0]) if isinstance(player, PopulationPlayer)]
-        if not found:
-            raise GinError("opponent_context is 'style', but the pool has no population; add player: population")
-        self.opponent, player = found[0]
-        self.contexts = style_contexts(style_vectors(player.styles))
-
-    def __call__(self, rollout: Rollout, step: int, out: np.ndarray) -> None:
-        """Writes ``float32[games, width]``."""
-        tables, places = rollout.tables, np.arange(rollout.num_tables)
-        others = 1 - rollout.views["seat"].astype(np.int64)
-        shown = tables["player"][places, others] == self.opponent
-        shown &= (places + rollout.games["count"]) % CONTEXT_DROPOUT > 0
-        out[:] = np.where(shown[:, None], self.contexts[tables["ids"][places, others] % len(self.contexts)], 0)
-
-
-def style_contexts(vectors: np.ndarray) -> np.ndarray:
-    """The contexts made of ``float32[n, W]`` numbers: a flag of 1, then the numbers."""
-    return np.concatenate([np.ones((len(vectors), 1), np.float32), vectors], 1)

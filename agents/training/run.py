@@ -21,14 +21,12 @@ from agents.deal_streams import Domain
 from agents.files import check_own, check_writable, read_json, write_json, writing
 from agents.network.checkpoint import CheckpointError, load_checkpoint, load_critic, read_metadata, save_checkpoint
 from agents.network.features import NUM_HEURISTIC_FEATURES
-from agents.network.nets import load_wider
 from agents.network.player import PLAYED, NetworkPlayer, network_directory
 from agents.reports.terminal import LINE_SECONDS, plain_console
 from agents.training.diagnostics import write_diagnostics
 from agents.training.learner import Learner
 from agents.training.ppo import train
 from agents.training.resume import CONFIG, SavedRun, parent_of, read_saved_run
-from ginenv.bots.population import OPPONENT_CONTEXT_WIDTH
 from ginenv.engine.rules import get_rules
 from ginenv.errors import GinError, reason_of
 
@@ -55,7 +53,7 @@ def begin(config: TrainConfig, out: Path | None, start: str | None) -> Learner:
     learner = Learner(config, out, load_checkpoint(start)[0])
     if (metadata.get("critic") or {}).get("widths") == list(config.network.critic):
         # With a fresh critic the policy would unlearn. A critic of the other reward will do, since both have the same scale.
-        load_wider(learner.critic, load_critic(start))
+        learner.critic.load_state_dict(load_critic(start).state_dict())
     return learner
 
 
@@ -63,28 +61,20 @@ def check_start(config: TrainConfig, start: str) -> None:
     """Checks that a run's network can begin from a checkpoint.
 
     Raises:
-        CheckpointError: if it cannot be read, has other widths or layers, or has inputs that the network lacks.
+        CheckpointError: if it cannot be read, has other widths, layers or inputs.
     """
     found = read_metadata(network_directory(start))
-    allowed = {
-        "widths": [list(config.network.actor)],
-        "share_suits": [config.network.share_suits],
-        "context": [0] if config.opponent_context == "none" else [0, OPPONENT_CONTEXT_WIDTH],
-        "heuristic_features": _readable_features(config),
-    }
-    for name, choices in allowed.items():
-        if found[name] not in choices:
-            listed = " or ".join(str(choice) for choice in choices)
-            raise CheckpointError(
-                f"checkpoint {start}: {name} is {found[name]}; this configuration begins from {listed}"
-            )
-
-
-def _readable_features(config: TrainConfig) -> list[int]:
     network = config.network
-    if not network.heuristic_features:
-        return [0]
-    return [NUM_HEURISTIC_FEATURES] if network.share_suits else [0, NUM_HEURISTIC_FEATURES]
+    wanted = {
+        "widths": list(network.actor),
+        "share_suits": network.share_suits,
+        "heuristic_features": NUM_HEURISTIC_FEATURES * network.heuristic_features,
+    }
+    for name, value in wanted.items():
+        if found[name] != value:
+            raise CheckpointError(
+                f"checkpoint {start}: {name} is {found[name]}; this configuration begins from {value}"
+            )
 
 
 class TrainingRun:

@@ -9,7 +9,7 @@ A hand is one episode. Rewards are seat 0's, since the game is zero-sum: one seq
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -84,13 +84,11 @@ class Batch(NamedTuple):
     Attributes:
         steps: ``STEP[num_steps + 1, num_envs]``.
         obs: ``uint8[num_steps + 1, num_envs, 520]``.
-        context: ``float32[num_steps + 1, num_envs, C]``.
         features: ``uint8[num_steps + 1, num_envs, F]``, heuristic features.
     """
 
     steps: np.ndarray
     obs: np.ndarray
-    context: np.ndarray
     features: np.ndarray
 
     def flat(self) -> Batch:
@@ -111,15 +109,6 @@ class Deals(NamedTuple):
     tables: int  # number of tables
     gin_only: float  # share of hands that a learning seat plays for gin only
     commit: float  # chance that declining a knock commits the seat to gin
-
-
-class ContextSource(Protocol):
-    """A source of what the seats to move know besides their views: ``width`` numbers for each."""
-
-    width: int
-
-    def __call__(self, rollout: Rollout, step: int, out: np.ndarray) -> None:
-        """Writes ``float32[games, width]`` after a step was observed; 0 means that nothing is known."""
 
 
 @kernel
@@ -337,14 +326,13 @@ def finished(done: np.ndarray) -> np.ndarray:
     return np.logical_or.accumulate(done[::-1] == 1)[::-1]
 
 
-def make_batch(config: TrainConfig, context: int = 0) -> Batch:
-    """An empty batch for a run whose networks read a context of ``context`` numbers."""
+def make_batch(config: TrainConfig) -> Batch:
+    """An empty batch."""
     shape = config.num_steps + 1, config.num_envs
     features = NUM_HEURISTIC_FEATURES if config.network.heuristic_features else 0
     return Batch(
         np.zeros(shape, STEP),
         np.zeros((*shape, OBSERVATION_SIZE), np.uint8),
-        np.zeros((*shape, context), np.float32),
         np.zeros((*shape, features), np.uint8),
     )
 
@@ -366,7 +354,6 @@ class Rollout(Tables):
         config: of the run.
         batch: written to; its second dimension is the number of games.
         number: of this rollout among those of all threads and processes; each plays its own deals.
-        context: source of the context, if there is one.
         opponents: the players that do not learn, and the shares of the games in which one seat is each of them.
     """
 
@@ -375,12 +362,11 @@ class Rollout(Tables):
         config: TrainConfig,
         batch: Batch,
         number: int = 0,
-        context: ContextSource | None = None,
         opponents: tuple[Sequence[Player], Sequence[float]] = ((), ()),
     ) -> None:
         games = batch.steps.shape[1]
         super().__init__(games)
-        self.num_steps, self.context = config.num_steps, context
+        self.num_steps = config.num_steps
         base = deal_keys(Domain.TRAIN, config.seed * 1009 + number, 0, 1)[0]
         self.word_seed = np.uint64(mix(base ^ np.uint64(3)))
         nobody = np.zeros(0), np.zeros(0, np.uint8)
@@ -420,8 +406,6 @@ class Rollout(Tables):
             self.features(self.views, batch.features)
         if self.bounds is not None:
             blank_all(self.views, self.bounds, batch.obs)
-        if self.context is not None:
-            self.context(self, step, batch.context)
 
     def choosing(self, step: int) -> np.ndarray:
         """Indices of the games in which the learner chooses among more than one action, after the step was observed."""

@@ -104,7 +104,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as made:
         directory = Path(made)
         torch.manual_seed(1)
-        save_checkpoint(directory / "checkpoint", Actor((8,), 0), (8,), {})
+        save_checkpoint(directory / "checkpoint", Actor((8,)), (8,), {})
         players = {name: name for name in (*_BOTS, str(directory / "checkpoint"))}
         config = TournamentConfig(
             players={f"player {number}": spec for number, spec in enumerate(players)}, pairs=arguments.pairs,

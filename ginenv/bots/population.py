@@ -1,4 +1,4 @@
-"""A population of different players: styles drawn at random, each as a record for compiled code and as a row of numbers for a network.
+"""A population of different players: styles drawn at random, each as a record for compiled code.
 
 A style begins with a plan (such as counting its outs, formulas, or playing by feel). It then gets leanings, most of which can be punished:
 what tempts it in the pile, what it hoards, what it fears, when it knocks, what it remembers, how often it errs. The same seed draws the
@@ -7,13 +7,12 @@ same styles; drawing more only adds to them.
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from ginenv.bots.heuristics import ALL_OF_PILE, StylePlayer, style
-from ginenv.bots.style_kernels import DISCARD_RULES, DRAW_RULES, FEARS, STYLE
+from ginenv.bots.style_kernels import FEARS
 from ginenv.errors import check_integer
 
 # The plans that styles begin with, and how many of a hundred styles begin with each.
@@ -52,15 +51,6 @@ _BIAS_RANGES: dict[str, tuple[int, float, float]] = {
     "noise": (30, 1.0, 5.0),
     "blunder": (12, 0.02, 0.06),
 }
-# Width of a row of ``style_vectors``.
-_RULES = {"draw": DRAW_RULES, "discard": DISCARD_RULES, "unafraid": FEARS}
-_NUMBERS = tuple(name for name in STYLE.names or () if name not in _RULES)
-STYLE_WIDTH = sum(map(len, _RULES.values())) + len(_NUMBERS)
-# What a network may receive about an opponent: a flag (1 for one of the population, 0 for nothing known), then the numbers of its style. A
-# level tells a probability, and the style times that.
-OPPONENT_CONTEXT_WIDTH = 1 + STYLE_WIDTH
-# Seed and number of the styles by whose mean and spread rows of numbers are normalised.
-_REFERENCE_SEED, _REFERENCE = 0, 4096
 
 
 def _share(rng: np.random.Generator, table: dict[str, tuple[Any, ...]]) -> tuple[Any, ...]:
@@ -109,32 +99,6 @@ def draw_styles(seed: int, count: int) -> np.ndarray:
     check_integer("count", count, 1)
     rng = np.random.default_rng(seed)
     return np.concatenate([_draw_one(rng) for _ in range(count)])
-
-
-def _raw_vectors(styles: np.ndarray) -> np.ndarray:
-    columns = [styles[name] == k for name, rules in _RULES.items() for k in range(len(rules))]
-    # Many numbers are 0 or small, and a few are large.
-    columns += [np.sign(styles[name]) * np.log1p(np.abs(styles[name].astype(np.float64))) for name in _NUMBERS]
-    return np.stack(columns, 1).astype(np.float64)
-
-
-@cache
-def _reference() -> tuple[np.ndarray, np.ndarray]:
-    rows = _raw_vectors(draw_styles(_REFERENCE_SEED, _REFERENCE))
-    deviation = rows.std(0)
-    return rows.mean(0), np.where(deviation > 0, deviation, 1.0)
-
-
-def style_vectors(styles: np.ndarray) -> np.ndarray:
-    """Styles as numbers with mean about 0 and deviation about 1 over all that can be drawn: ``float32[n, STYLE_WIDTH]``."""
-    mean, deviation = _reference()
-    return ((_raw_vectors(styles) - mean) / deviation).astype(np.float32)
-
-
-def population(seed: int, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Random styles as records and as numbers: ``STYLE[count]`` and ``float32[count, STYLE_WIDTH]``."""
-    styles = draw_styles(seed, count)
-    return styles, style_vectors(styles)
 
 
 class PopulationPlayer(StylePlayer):

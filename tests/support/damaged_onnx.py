@@ -41,7 +41,7 @@ def describe(graph: bytes) -> dict[str, Any]:
     """A right description."""
     return {
         **{"format": 1, "kind": "onnx", "observation_version": 1, "observation_size": 520},
-        **{"context": 0, "heuristic_features": 0, "weights_sha256": "0" * 64},
+        **{"heuristic_features": 0, "weights_sha256": "0" * 64},
         "graph_sha256": hashlib.sha256(graph).hexdigest(),
         "agreement": {"positions": 3, "largest_difference": {"policy": 1e-6}},
     }
