@@ -32,7 +32,7 @@ from ginenv.hands.text import format_position
 from ginenv.tables.players import make_player
 from tests.support.hidden import redeal_hidden
 from tests.support.refusals import refuses
-from tests.support.session_scenes import FITS, KNOCKS, MANY_WAYS, NO_MELD, deck
+from tests.support.session_scenes import FITS, KNOCKS, MANY_WAYS, NO_MELD, deck, store_random_game
 
 
 @pytest.fixture(scope="module")
@@ -275,24 +275,11 @@ def test_hands_are_read_from_records_and_positions(hand: Hand, tmp_path: Path) -
             read_hands(bad)
 
 
-def write_game(home: Home, name: str, seed: int, seats: tuple[str, str] = ("Ann", "formula"), target: int = 30) -> None:
-    match = Match({"preset": "eaai", "target": target}, seed=seed)
-    players = [make_player("random", seed), make_player("formula")]
-    while not match.is_over:
-        if match.hand.is_over:
-            match.next_hand()
-        match.push(int(players[match.hand.turn].act(match.hand.view())[0]))
-    file = home.open("Ann")
-    file.write_record(name, match, seats)
-    file.save()
-    file.close()
-
-
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
     home = Home(tmp_path / "home")
     home.create("Ann").close()
-    write_game(home, "20260101-000000-0001", 3)
+    store_random_game(home, "20260101-000000-0001", 3)
     return home
 
 
@@ -320,7 +307,7 @@ def test_the_list_of_mistakes_is_ones_own_over_all_games(analyst: Analyst, home:
     assert mistakes(home, "Ann") == []
     count = home.games("Ann")[0].hands
     assert analyse_games(home, "ann", analyst) == count and analyse_games(home, "Ann", analyst) == 0
-    write_game(home, "20260102-000000-0002", 4)
+    store_random_game(home, "20260102-000000-0002", 4)
     second = home.games("Ann")[1]
     assert analyse_games(home, "Ann", analyst) == second.hands
     listed = mistakes(home, "Ann")

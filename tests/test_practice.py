@@ -23,10 +23,9 @@ from agents.play.skill import skill
 from agents.play.store import Home, StoreError
 from ginenv.engine.actions import actions_of, parse_action
 from ginenv.errors import GinError, IllegalActionError
-from ginenv.hands.hand import Match
 from ginenv.hands.text import parse_view
-from ginenv.tables.players import make_player
 from tests.support.refusals import refuses
+from tests.support.session_scenes import store_random_game
 
 NOON = datetime.datetime(2026, 11, 27, 12, tzinfo=datetime.UTC)
 LEAST = dict(THRESHOLDS)["doubtful"]
@@ -56,16 +55,7 @@ class Clock:
 
 def play(home: Home, seed: int = 3) -> None:
     """A game of random play, stored as Ann's."""
-    match = Match({"preset": "eaai", "target": 30}, seed=seed)
-    players = [make_player("random", seed), make_player("formula")]
-    while not match.is_over:
-        if match.hand.is_over:
-            match.next_hand()
-        match.push(int(players[match.hand.turn].act(match.hand.view())[0]))
-    file = home.open("Ann")
-    file.write_record(f"20260101-000000-{seed:04}", match, ("Ann", "formula"))
-    file.save()
-    file.close()
+    store_random_game(home, f"20260101-000000-{seed:04}", seed)
 
 
 def legal(exercise: Exercise) -> list[int]:

@@ -13,12 +13,12 @@ from agents.web.server import make_app
 from ginenv.engine.cards import card_name
 from ginenv.tables.players import make_player
 from tests.support.hidden import redeal_hidden
-from tests.support.web_scenes import ADDRESS, TOKEN, command_of, plain
+from tests.support.web_scenes import ADDRESS, TOKEN, Client, command_of, plain
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 
-class Side:
+class Side(Client):
     """Somebody's browser, and the player who plays from it."""
 
     def __init__(self, app, sessions: Sessions, name: str, token: str) -> None:
@@ -30,16 +30,6 @@ class Side:
     @property
     def browser(self) -> BrowserSession:
         return self.sessions.browser_session(self.name)
-
-    def get(self, path: str, **headers: str) -> str:
-        answer = self.client.get(path, headers=headers)
-        assert answer.status_code == 200, (path, answer.status_code, answer.text[-300:])
-        return answer.text
-
-    def post(self, path: str, **fields: object) -> str:
-        answer = self.client.post(path, data=fields, headers={"Origin": ADDRESS})
-        assert answer.status_code == 200, (path, answer.status_code, answer.text[-300:])
-        return answer.text
 
     def do(self, **fields: object) -> str:
         return self.post("/table", at=self.browser.mark, **fields)

@@ -9,7 +9,7 @@ import numpy as np
 
 from agents.play.display_names import display_opponent
 from agents.play.game import Game
-from agents.play.hand_order import melds_of_view, moved_card, shuffled_cards, sorted_cards, updated_order
+from agents.play.hand_order import card_at, melds_of_view, moved_card, shuffled_cards, sorted_cards, updated_order
 from agents.play.moves import Turn, action_words, count
 from agents.play.options import Options, variation
 from agents.play.store import PlayerFile
@@ -241,12 +241,6 @@ class CurrentGame:
         melds = melds_of_view(self.view) if options.sort == "meld" else ()
         return sorted_cards(cards, options.sort, options.direction, melds)
 
-    def card_at(self, place: int) -> int:
-        """The card at a place of the person's hand, from 1."""
-        if not 1 <= place <= len(self.game.order):
-            raise GinError(f"there is no card number {place}; your cards are numbered 1 to {len(self.game.order)}")
-        return self.game.order[place - 1]
-
     def sort(self, by: str = "", direction: str = "") -> None:
         """Sorts the person's hand now; a word left out follows the options. With ``sort_when=always`` it stays sorted this way."""
         options = self.file.options
@@ -272,7 +266,7 @@ class CurrentGame:
         """Puts one of the person's cards at a place from 1; returns whether that stopped the sorting of the hand."""
         if card not in self.game.order:
             raise GinError(f"you do not hold the {card_name(card)}")
-        self.card_at(place)
+        card_at(self.game.order, place)
         options = self.file.options
         stops = options.sort != "none" and options.sort_when == "always"
         if stops:

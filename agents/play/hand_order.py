@@ -9,6 +9,7 @@ from typing import Any
 from ginenv.engine.actions import PHASE_SPREAD
 from ginenv.engine.cards import SUITS, cards_of, mask_of
 from ginenv.engine.melds import best_spread, is_run
+from ginenv.errors import GinError
 from ginenv.view.wording import my_holding
 
 # Suits on the screen, left to right.
@@ -47,6 +48,17 @@ def updated_order(order: list[int], hand: int) -> list[int]:
     """An order brought up to date with a hand: cards that are gone leave, a new card goes to the right."""
     stays = [card for card in order if hand >> card & 1]
     return stays + [card for card in cards_of(hand) if card not in stays]
+
+
+def card_at(order: list[int], place: int) -> int:
+    """The card at a place of a hand, from 1.
+
+    Raises:
+        GinError: if there is no such place.
+    """
+    if not 1 <= place <= len(order):
+        raise GinError(f"there is no card number {place}; your cards are numbered 1 to {len(order)}")
+    return order[place - 1]
 
 
 def moved_card(order: list[int], card: int, place: int) -> list[int]:

@@ -75,7 +75,6 @@ class KnownPolicy(Protocol):
 
 # What ``act`` returns for a player that failed to answer and therefore loses; only where the arena allows that.
 FORFEIT = -1
-
 _CONTRACT = ("name", "reset", "act", "observe_hands")
 
 
@@ -466,8 +465,7 @@ def _read_value(name: str, text: str, annotation: Any) -> Any:
 def close_players(players: Iterable[Player]) -> None:
     """Calls ``close`` on the players that have one; a player may be used again afterwards."""
     for player in players:
-        close = getattr(player, "close", None)
-        if callable(close):
+        if callable(close := getattr(player, "close", None)):
             close()
 
 

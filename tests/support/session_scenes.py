@@ -16,6 +16,7 @@ from agents.play.terminal.screen import LeaveError, Terminal
 from ginenv.engine.cards import parse_cards
 from ginenv.engine.rules import get_rules
 from ginenv.hands.hand import Match
+from ginenv.tables.players import make_player
 
 # The starter can spread these ten in three ways within ten points; with four threes as a set 10 points are left, else 1.
 MANY_WAYS = "3S 3C 3D 3H 4H 5H 8S 9S TS AC"
@@ -30,6 +31,20 @@ def deck(*parts: str) -> list[int]:
     """A deck that begins with some cards; the rest follows in ascending order."""
     cards = parse_cards(" ".join(parts))
     return cards + [card for card in range(52) if card not in cards]
+
+
+def store_random_game(home: Home, name: str, seed: int) -> None:
+    """A game of random play against a formula, stored as Ann's."""
+    match = Match({"preset": "eaai", "target": 30}, seed=seed)
+    players = [make_player("random", seed), make_player("formula")]
+    while not match.is_over:
+        if match.hand.is_over:
+            match.next_hand()
+        match.push(int(players[match.hand.turn].act(match.hand.view())[0]))
+    file = home.open("Ann")
+    file.write_record(name, match, ("Ann", "formula"))
+    file.save()
+    file.close()
 
 
 def prepared(rules, cards: list[int], starter: int, opponent: str = "formula") -> Game:

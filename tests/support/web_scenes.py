@@ -51,7 +51,25 @@ def command_of(live: CurrentGame, action: int) -> tuple[str, dict[str, str]]:
     return "knock" if action >= KNOCK else "card", {"card": card_name(action % KNOCK)}
 
 
-class Guest:
+class Client:
+    """Somebody's browser."""
+
+    client: TestClient
+
+    def get(self, path: str, **headers: str) -> str:
+        """A page."""
+        answer = self.client.get(path, headers=headers)
+        assert answer.status_code == 200, (path, answer.status_code, answer.text[-300:])
+        return answer.text
+
+    def post(self, path: str, **fields: object) -> str:
+        """What is shown after a form was sent."""
+        answer = self.client.post(path, data=fields, headers={"Origin": ADDRESS})
+        assert answer.status_code == 200, (path, answer.status_code, answer.text[-300:])
+        return answer.text
+
+
+class Guest(Client):
     """A browser's requests, and the player Ann at the server that answers them.
 
     Args:
@@ -78,18 +96,6 @@ class Guest:
             self.browser.session.file.game = game.to_json()
         self.client = browser_of(self.sessions, runs=runs)
         self.decent = make_player("formula")
-
-    def get(self, path: str, **headers: str) -> str:
-        """A page."""
-        answer = self.client.get(path, headers=headers)
-        assert answer.status_code == 200, (path, answer.status_code, answer.text[-300:])
-        return answer.text
-
-    def post(self, path: str, **fields: object) -> str:
-        """What is shown after a form was sent."""
-        answer = self.client.post(path, data=fields, headers={"Origin": ADDRESS})
-        assert answer.status_code == 200, (path, answer.status_code, answer.text[-300:])
-        return answer.text
 
     def do(self, **fields: object) -> str:
         """The table after a command, as the page gets it."""

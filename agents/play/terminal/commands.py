@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from agents.play.hand_order import card_at
+from agents.play.moves import Turn
+from ginenv.engine.cards import parse_card
 from ginenv.errors import GinError, did_you_mean, unknown_name
 
 _QUICK = re.compile(r"([dkl])\s*((?:10|[2-9atjqk])[schd♠♣♦♥]|\d{1,2})", re.IGNORECASE)
@@ -140,6 +143,38 @@ def parse_command(text: str) -> tuple[str, str]:
     first = lowered.split(" ")[0]
     near = did_you_mean(first, [word for word, _ in _COMMANDS if len(word) > 1])
     raise GinError(f"there is no command {first!r}{near}; type help for all of them")
+
+
+def read_card(text: str, order: list[int]) -> int:
+    """The card with a name, or with a number in a hand.
+
+    Raises:
+        GinError: if there is no such card.
+    """
+    if not text:
+        raise GinError("which card? give its name, as in 7C, or its number")
+    return card_at(order, int(text)) if text.isdecimal() else parse_card(text)
+
+
+def read_move(turn: Turn, name: str, rest: str, order: list[int]) -> tuple[str, int] | None:
+    """What ``Turn.action`` takes for a command, or None if the command is no move.
+
+    Args:
+        turn: the turn.
+        name: of the command, as ``parse_command`` gives it.
+        rest: what follows it.
+        order: the person's cards from left to right.
+
+    Raises:
+        GinError: if it names no card of the deck, or no place of the hand.
+    """
+    if name == "card":
+        name = {"layoff": "lay off", "spread": "spread"}.get(turn.phase, "discard")
+    if name in ("take", "stock", "pass", "done", "gin"):
+        return name, 0
+    if name == "spread":
+        return name, int(rest) if rest.isdecimal() else 0
+    return (name, read_card(rest, order)) if name in ("lay off", "discard", "knock") else None
 
 
 def _usage(command: Command) -> str:

@@ -17,11 +17,11 @@ from agents.play.options import Options, variation
 from agents.play.skill import skill_words
 from agents.play.store import Home, default_home
 from agents.play.terminal.app import choose_player
-from agents.play.terminal.commands import parse_command
+from agents.play.terminal.commands import parse_command, read_move
 from agents.play.terminal.lines import LABEL, Face
 from agents.play.terminal.screen import LeaveError, Terminal
 from agents.play.terminal.table import position_rows
-from ginenv.engine.cards import cards_of, parse_card
+from ginenv.engine.cards import cards_of
 from ginenv.engine.rules import Rules
 from ginenv.errors import GinError
 
@@ -49,18 +49,10 @@ class Arguments:
 
 
 def _action(turn: Turn, text: str, order: list[int]) -> int:
-    """The action of a command, as at the table."""
     name, rest = parse_command(text)
-    if name == "card":
-        name = {"layoff": "lay off", "spread": "spread"}.get(turn.phase, "discard")
-    if name in ("take", "stock", "pass", "done", "gin"):
-        return turn.action(name)
-    if name == "spread":
-        return turn.action(name, int(rest) if rest.isdecimal() else 0)
-    if name in ("lay off", "discard", "knock"):
-        places = {str(place): card for place, card in enumerate(order, 1)}
-        return turn.action(name, places[rest] if rest in places else parse_card(rest))
-    raise GinError(f"{name!r} is no move here; you can {turn.possible()}, or 'quit'")
+    if (move := read_move(turn, name, rest, order)) is None:
+        raise GinError(f"{name!r} is no move here; you can {turn.possible()}, or 'quit'")
+    return turn.action(*move)
 
 
 def practise(terminal: Terminal, home: Home, player: str, kind: str = "", whose: str = "") -> None:

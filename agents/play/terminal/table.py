@@ -14,11 +14,11 @@ from agents.play.hints import hint
 from agents.play.moves import Turn, count
 from agents.play.options import Options, variation
 from agents.play.session import Session
-from agents.play.terminal.commands import parse_command
+from agents.play.terminal.commands import parse_command, read_card, read_move
 from agents.play.terminal.lines import LABEL, LAID_STYLE, Face, sheet_column
 from agents.play.terminal.screen import MenuError, Terminal
 from ginenv.engine.actions import KNOCK, STOCK
-from ginenv.engine.cards import cards_of, parse_card
+from ginenv.engine.cards import cards_of
 from ginenv.engine.engine import NO_CARD
 from ginenv.engine.melds import MAX_ARRANGEMENTS, nth_arrangement
 from ginenv.errors import GinError
@@ -149,14 +149,8 @@ class Table:
     def _action(self, name: str, rest: str) -> int | None:
         """The action of a command, or None if it was not an action (it has then been carried out)."""
         live, turn = self.live, self.live.turn
-        if name == "card":
-            name = {"layoff": "lay off", "spread": "spread"}.get(turn.phase, "discard")
-        if name in ("take", "stock", "pass", "done", "gin"):
-            return turn.action(name)
-        if name == "spread":
-            return turn.action(name, int(rest) if rest.isdecimal() else 0)
-        if name in ("lay off", "discard", "knock"):
-            return self._card_action(turn, name, self._card(rest))
+        if (move := read_move(turn, name, rest, live.game.order)) is not None:
+            return self._move_action(turn, *move)
         if name == "hint":
             action, words = hint(turn, self.session.options.hints)
             if action < STOCK and turn.phase != "spread":
@@ -176,7 +170,7 @@ class Table:
         self._show()
         return None
 
-    def _card_action(self, turn: Turn, name: str, card: int) -> int | None:
+    def _move_action(self, turn: Turn, name: str, card: int) -> int | None:
         if name == "discard" and turn.returns_upcard(card):
             self.live.put_back()
             self.terminal.say(Text(f"You give back the {self.face.name(card)}: the draw is undone.", "cyan"))
@@ -209,17 +203,11 @@ class Table:
         else:
             self.command(name, rest)
 
-    def _card(self, text: str) -> int:
-        """The card with a name, or with a number in the hand."""
-        if not text:
-            raise GinError("which card? give its name, as in 7C, or its number")
-        return self.live.card_at(int(text)) if text.isdecimal() else parse_card(text)
-
     def _move(self, rest: str) -> None:
         words = rest.split()
         if len(words) != 2 or not words[1].isdecimal():
             raise GinError("a card is moved with its name or number and a place, as in: move 7C 1")
-        if self.live.move_card(self._card(words[0]), int(words[1])):
+        if self.live.move_card(read_card(words[0], self.live.game.order), int(words[1])):
             self.terminal.say("Your hand stays as it is now; 'sort suit' or 'sort value' sorts it again.")
 
 
