@@ -121,13 +121,15 @@ def test_an_unknown_command_is_named_with_the_nearest(monkeypatch) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    ["levels show EMPTY", "levels fit EMPTY", "export EMPTY out", "export EMPTY out --onnx", "average EMPTY a --out out",
+    ["levels show EMPTY", "levels fit EMPTY", "export EMPTY out", "export EMPTY out --app", "average EMPTY a --out out",
          "model-card EMPTY", "levels build EMPTY --out out"],
 )  # fmt: skip
 def test_a_name_that_is_empty_is_not_the_current_directory(words, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.argv", ["gin", *(word.replace("EMPTY", "") for word in words.split())])
-    with refuses(SystemExit, "level" if "levels" in words and "build" not in words else "checkpoint", "empty"):
+    with refuses(
+        SystemExit, "level" if ("levels" in words or "app" in words) and "build" not in words else "checkpoint", "empty"
+    ):
         main()
     assert not list(tmp_path.iterdir())
 

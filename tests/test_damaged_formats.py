@@ -11,10 +11,9 @@ import pytest
 
 from agents.datasets.load import Games
 from agents.files import FileError
-from agents.network.onnx_player import load_onnx
 from agents.play.store import FILE, Home
 from ginenv.errors import GinError
-from tests.support import damaged_games, damaged_onnx, damaged_results, damaged_store
+from tests.support import damaged_games, damaged_results, damaged_store
 from tests.support.refusals import refuses
 from tests.support.scale import SCALE
 
@@ -22,26 +21,10 @@ from tests.support.scale import SCALE
 CASES = 500 * SCALE
 
 
-@pytest.mark.parametrize("reader", [damaged_onnx, damaged_games, damaged_store, damaged_results])
+@pytest.mark.parametrize("reader", [damaged_games, damaged_store, damaged_results])
 def test_damaged_files_are_read_or_refused(reader: Any, tmp_path: Path) -> None:
     report = reader.check(tmp_path, 1, CASES)
     assert not report.failures and report.refused > CASES / 3, report.failures[:5]
-
-
-@pytest.mark.parametrize("kind", damaged_onnx.WHOLE)
-def test_a_graph_of_another_shape_or_without_bounds_is_no_player(kind: str, tmp_path: Path) -> None:
-    graph = damaged_onnx.WHOLE[kind]().SerializeToString()
-    with refuses(GinError, "network.onnx"):
-        load_onnx(str(damaged_onnx.write(tmp_path, graph)))
-
-
-@pytest.mark.parametrize("kind", ["not a number", "infinite", "outside"])
-def test_weights_that_are_no_numbers_or_in_another_file_are_refused(kind: str, tmp_path: Path) -> None:
-    model = damaged_onnx.network()
-    (tmp_path / "network.data").write_bytes(model.graph.initializer[0].raw_data)
-    damaged_onnx.TENSORS[kind](model.graph.initializer[0])
-    with refuses(GinError, "network.onnx"):
-        load_onnx(str(damaged_onnx.write(tmp_path, model.SerializeToString())))
 
 
 def test_a_device_is_no_table_of_decisions() -> None:

@@ -19,10 +19,8 @@ from agents.cli.networks import export
 from agents.config import parse_config
 from agents.levels.level import LevelSettings, load_level
 from agents.levels.package import build_level
-from agents.network import onnx_export
 from agents.network.checkpoint import load_checkpoint, load_critic, save_checkpoint
 from agents.network.nets import Actor, Critic
-from agents.network.onnx_player import Agreement
 from agents.training.distributed import Workers
 from agents.training.resume import ResumeFiles
 from ginenv.errors import GinError
@@ -128,14 +126,10 @@ def test_a_save_that_is_broken_off_leaves_the_old_state_or_the_new(
     break_all(monkeypatch, broken == "killed", lambda: written.save(1), check)
 
 
-@pytest.mark.parametrize("onnx", [False, True])
 @pytest.mark.parametrize("kill", [False, True])
 def test_an_export_that_is_broken_off_leaves_nothing_or_a_whole_copy(
-    kill: bool, onnx: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kill: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    agreement = Agreement(positions=1, largest_difference={"policy": 0.0})
-    monkeypatch.setattr(onnx_export, "_graph_of", lambda actor: b"a graph")
-    monkeypatch.setattr(onnx_export, "_compare", lambda actor, graph, about: agreement)
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)
     save_checkpoint(tmp_path / "net", _actor(0), (1,), {})
     numbers = itertools.count()
@@ -147,7 +141,7 @@ def test_an_export_that_is_broken_off_leaves_nothing_or_a_whole_copy(
         for path in (*tmp_path.glob("out-*"), *tmp_path.glob(".*")):
             shutil.rmtree(path)
 
-    break_all(monkeypatch, kill, lambda: export(str(tmp_path / "net"), tmp_path / f"out-{next(numbers)}", onnx), check)
+    break_all(monkeypatch, kill, lambda: export(str(tmp_path / "net"), tmp_path / f"out-{next(numbers)}"), check)
 
 
 @pytest.mark.parametrize("kill", [False, True])

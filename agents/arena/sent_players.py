@@ -19,7 +19,7 @@ from ginenv.errors import GinError, reason_of
 from ginenv.tables.players import Player, PlayerSpec, holds_player, parse_player
 
 # What players read; a run's resume files and pictures stay where they are.
-_SUFFIXES = (".json", ".safetensors", ".onnx")
+_SUFFIXES = (".json", ".safetensors", ".bin")
 # Of a file: more than any network that ships, and little beside a node's memory.
 _MAX_BYTES = 1 << 30
 

@@ -78,7 +78,7 @@ COMMANDS = {
 GROUPS = {"play": "play", "train": "train", "evaluate": "measure", "levels": "levels", "games": "data"}
 
 # Modules that not every command needs, and the extras that install them; the others are in the extra of the command.
-EXTRAS = {"tensorboard": "train", "pyarrow": "data", "onnx": "onnx", "onnxruntime": "onnx", "onnxscript": "onnx"}
+EXTRAS = {"tensorboard": "train", "pyarrow": "data", "onnx": "onnx"}
 EXTRAS |= dict.fromkeys(("fastapi", "starlette", "uvicorn", "itsdangerous"), "web")
 EXTRAS |= {"fsrs": "agents", "safetensors": "agents", "torch": "agents", "ray": "ray", "mcp": "mcp"}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
@@ -15,9 +15,6 @@ from ginenv.engine.rules import get_rules
 from ginenv.errors import quoted, reason_of
 from ginenv.hands.text import rules_text
 from ginenv.view.encoding import OBSERVATION_SIZE
-
-if TYPE_CHECKING:
-    from agents.network.onnx_player import Description
 
 CARD = "README.md"
 _LEVEL = "level.json"
@@ -94,12 +91,11 @@ def _json(path: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def model_card(directory: str | Path, onnx: Description | None = None) -> str:
-    """The card of a checkpoint, or of its export, as Markdown.
+def model_card(directory: str | Path) -> str:
+    """The card of a checkpoint as Markdown.
 
     Args:
         directory: of the checkpoint.
-        onnx: the description of the graph, for the card of an export to ONNX.
 
     Raises:
         CheckpointError: if the checkpoint cannot be read.
@@ -124,9 +120,7 @@ def model_card(directory: str | Path, onnx: Description | None = None) -> str:
         raise CheckpointError(
             f"checkpoint {directory}: {METADATA} or {_LEVEL} holds what a card cannot show ({reason})"
         ) from None
-    if onnx:
-        sections[""] += _graph(onnx)
-    lines = [f"# {name}{', as ONNX' if onnx else ''}", ""]
+    lines = [f"# {name}", ""]
     for heading, content in sections.items():
         lines += [f"## {heading}", ""] if heading else []
         lines += [*content, ""]
@@ -156,15 +150,6 @@ def _what(metadata: dict[str, Any], level: dict[str, Any]) -> list[str]:
         settings = level.get("settings", {})
         lines += ["", f"The network of a level ({settings.get('title', '')}), which `level.json` describes."]
     return lines
-
-
-def _graph(onnx: Description) -> list[str]:
-    worst = max(onnx.agreement.largest_difference.values())
-    return [
-        "",
-        f"`network.onnx` reads `seen`, `float32[n, {onnx.width}]`. On {onnx.agreement.positions:,} positions its logits differ "
-        f"from torch's by at most {worst:.1e}.",
-    ]
 
 
 def _how(about: dict[str, Any]) -> list[str]:

@@ -498,4 +498,4 @@ register_player("matched", "agents.levels.matched:make_matched", "agents")
 # A level's directory is also a checkpoint's, so its marker is registered first.
 register_directory("level.json", "agents.levels.player:make_level", "agents", argument="level")
 register_directory("checkpoint.json", "agents.network.player:load_network", "agents")
-register_directory("onnx.json", "agents.network.onnx_player:load_onnx", "onnx")
+register_directory("app.json", "agents.levels.app:load_app", "agents")

@@ -1,0 +1,155 @@
+"""Distils a level's network into one that reads the observation alone, as other languages can make it.
+
+The level plays itself and bots under all presets. In every position the student's logits approach the level's, in relation to each other,
+and most exactly where the level's behaviour (temperature, gap, biases) lets them decide.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from agents.levels.action_choice import TASTE, choose, draw_tastes
+from agents.levels.player import LevelPlayer
+from agents.network.inputs import expand_legal
+from agents.network.nets import Actor
+from ginenv.engine.actions import PHASE_LAYOFF, PHASE_SPREAD
+from ginenv.engine.rules import PRESETS
+from ginenv.envs.selfplay import SelfPlayBatch
+from ginenv.tables.players import make_player
+
+WIDTHS = (96, 88)
+# Positions that the level plays through, tables of each preset, and positions collected between two phases of learning.
+POSITIONS, _TABLES, _CHUNK = 600_000, 32, 12_000
+# How often each position is learned from, on average; positions that are remembered; positions of a step.
+_TIMES, _REMEMBERED, _BATCH = 3, 120_000, 1024
+_RATE = 2e-3
+_BOTS = ("formula", "simple", "camper", "knocker")
+# Least weight of a legal action, however far it is from being played.
+_LEAST_WEIGHT = 0.05
+
+# Inputs ``uint8[n, 520]``, logits ``float32[n, 107]``, weights of their errors ``float32[n, 107]``.
+_Examples = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Distilled:
+    """A student, and how it was made.
+
+    Attributes:
+        actor: the student.
+        positions: how many positions it has learned from.
+        finished: whether neither time nor an interrupt ended it early.
+    """
+
+    actor: Actor
+    positions: int
+    finished: bool
+
+
+def distill(level: LevelPlayer, seconds: float, seed: int, progress: Callable[[int], None]) -> Distilled:
+    """Distils a level; an interrupt ends the learning early.
+
+    Args:
+        level: the level's player; it does not learn.
+        seconds: the most that it may take. The result depends on the seed alone unless they run out.
+        seed: of deals, choices and the student.
+        progress: called with the number of positions so far, of ``POSITIONS``.
+    """
+    torch.manual_seed(seed)
+    actor = Actor(WIDTHS, share_suits=True)
+    optimiser = torch.optim.AdamW(actor.parameters(), _RATE, weight_decay=1e-4)
+    remembered: _Examples | None = None
+    rng, began, count = np.random.default_rng(seed), time.monotonic(), 0
+    try:
+        for examples in _play(level, seed):
+            count += len(examples[0])
+            remembered = _remember(remembered, examples)
+            done = min(1.0, max(count / POSITIONS, (time.monotonic() - began) / seconds))
+            for group in optimiser.param_groups:
+                group["lr"] = _RATE * min(1.0, 0.02 + 1.4 * (1 - done)) if count > _CHUNK else _RATE
+            for _ in range(_TIMES * len(examples[0]) // _BATCH):
+                _step(actor, optimiser, remembered, rng.integers(len(remembered[0]), size=_BATCH))
+            progress(min(count, POSITIONS))
+            if done >= 1:
+                break
+    except KeyboardInterrupt:
+        return Distilled(actor.eval(), count, False)
+    return Distilled(actor.eval(), count, count >= POSITIONS)
+
+
+def _play(level: LevelPlayer, seed: int) -> Iterator[_Examples]:
+    """Positions of games under all presets; at half of the tables a bot has one of the seats."""
+    tables = [SelfPlayBatch(_TABLES, rules, "game") for rules in PRESETS]
+    for k, table in enumerate(tables):
+        table.reset(seed=seed * 100_003 + k * _TABLES)
+    bots = [make_player(name, seed) for name in _BOTS]
+    numbers = np.tile(np.arange(_TABLES), len(tables))
+    found: list[_Examples] = []
+    while True:
+        views = np.concatenate([table.views for table in tables])
+        seats = np.concatenate([table.seats for table in tables])
+        actions, examples = _label(level, views)
+        for k, bot in enumerate(bots):
+            rows = np.flatnonzero((numbers % (2 * len(bots)) == k) & (seats == 1))
+            if len(rows):
+                actions[rows] = bot.act(views[rows])
+        found.append(examples)
+        for k, table in enumerate(tables):
+            table.step(actions[k * _TABLES : (k + 1) * _TABLES])
+        if sum(len(inputs) for inputs, *_ in found) >= _CHUNK:
+            yield tuple(np.concatenate(parts) for parts in zip(*found, strict=True))  # type: ignore[misc]
+            found = []
+
+
+def _label(level: LevelPlayer, views: np.ndarray) -> tuple[np.ndarray, _Examples]:
+    """The level's actions, and what it wants the student to learn, of positions that its network decides."""
+    behaviours = np.repeat(level.behaviour, len(views))
+    seen = level._see(views, behaviours)
+    inputs, _, legal, words = seen
+    logits = level._logits(views, seen, None)
+    tastes, actions = np.zeros(len(views), TASTE), np.empty(len(views), np.int64)
+    draw_tastes(views, behaviours, level.seed & 0xFFFFFFFF, tastes)
+    preferred = logits.copy()
+    choose(views, behaviours, tastes, preferred, legal, words, actions, np.zeros_like(logits))
+    decided = np.flatnonzero(~np.isin(views["phase"], (PHASE_SPREAD, PHASE_LAYOFF)))
+    mask = expand_legal(torch.from_numpy(legal[decided])).numpy()
+    preferred = np.where(mask, preferred[decided], -np.inf)
+    behind = preferred.max(1, keepdims=True) - preferred
+    weights = np.maximum(np.exp(-np.maximum(behind - level.behaviour["max_logit_gap"][0] - 0.5, 0)), _LEAST_WEIGHT)
+    weights = np.where(behind < 1e6, weights, 0).astype(np.float32)
+    return actions, (inputs[decided], logits[decided], weights)
+
+
+def _remember(old: _Examples | None, new: _Examples) -> _Examples:
+    if old is None:
+        return new
+    return tuple(np.concatenate([a, b])[-_REMEMBERED:] for a, b in zip(old, new, strict=True))  # type: ignore[return-value]
+
+
+def _step(actor: Actor, optimiser: torch.optim.Optimizer, examples: _Examples, rows: np.ndarray) -> None:
+    inputs, logits, weights = (torch.from_numpy(part[rows]) for part in examples)
+    loss = _loss(student_logits(actor, inputs), logits, weights)
+    optimiser.zero_grad()
+    loss.backward()
+    optimiser.step()
+
+
+def student_logits(actor: Actor, inputs: Tensor) -> Tensor:
+    """The student's logits ``[n, 107]`` of inputs ``uint8[n, 520]``; what it might read besides is 0."""
+    return actor.logits(functional.pad(inputs.float(), (0, 1)))
+
+
+def _loss(student: Tensor, level: Tensor, weights: Tensor) -> Tensor:
+    """Weighted error of the logits. A number that is added to all of a row changes no choice, so it does not count."""
+    total = weights.sum(1, keepdim=True)
+    error = student - level
+    error = error - (weights * error).sum(1, keepdim=True).detach() / total
+    near = functional.smooth_l1_loss(error, torch.zeros_like(error), reduction="none")
+    return ((weights * near).sum(1) / total[:, 0]).mean()

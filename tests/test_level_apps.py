@@ -1,0 +1,87 @@
+"""Levels for apps: what the directory says is what is played, and a damaged one is refused."""
+
+from __future__ import annotations
+
+import base64
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from agents.cli.networks import export
+from agents.levels.app import APP, NETWORK
+from agents.levels.player import make_level
+from ginenv.envs.selfplay import SelfPlayBatch
+from ginenv.errors import GinError
+from ginenv.tables.players import make_player
+from ginenv.view.view import action_masks
+from tests.support.refusals import refuses
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("apps") / "level-1"
+    export("level-1", directory, app=True, minutes=0.1)
+    return directory
+
+
+def _views() -> np.ndarray:
+    tables, player, seen = SelfPlayBatch(64, "dg-standard"), make_player("formula"), []
+    tables.reset(seed=5)
+    for _ in range(12):
+        seen.append(tables.views)
+        tables.step(player.act(seen[-1]))
+    return np.concatenate(seen)
+
+
+def test_it_has_learned_what_the_level_plays(app: Path) -> None:
+    """Nearer to its own level than a policy that plays all legal actions alike."""
+    views = _views()
+    _, level = make_level(3, 1, learn=False).act_with_policy(views)
+    _, found = make_player(str(app), 3).act_with_policy(views)
+    legal = action_masks(views)
+    alike = legal / legal.sum(1, keepdims=True)
+    assert np.abs(found - level).sum() < 0.8 * np.abs(alike - level).sum()
+
+
+def test_golden_positions_hold_the_bounds_and_each_has_its_legal_action(app: Path) -> None:
+    lines = [json.loads(line) for line in (app / "golden.jsonl").open()]
+    behaviour = json.loads((app / APP).read_text())["behaviour"]
+    assert len(lines) == 500 and behaviour["remembered_discards"] == 3 and behaviour["noticed_actions"] == 0
+    for line in lines:
+        planes = np.frombuffer(base64.b64decode(line["input"]), np.uint8).reshape(10, 52)
+        assert planes[0].nonzero()[0].tolist() == line["view"]["hand"]
+        assert planes[3].nonzero()[0].tolist() == sorted(line["view"]["pile"][-3:])
+        assert not planes[[4, 6, 7]].any()
+        chance = line["probabilities"][line["view"]["legal"].index(line["action"])]
+        assert chance > 0 and abs(sum(line["probabilities"]) - 1) < 1e-5
+
+
+def test_both_networks_are_small(app: Path) -> None:
+    assert all((app / name).stat().st_size <= 400_000 for name in (NETWORK, "network.onnx"))
+
+
+@pytest.mark.parametrize("damage", ["cut", "layers", "version", "not finite"])
+def test_a_damaged_directory_is_no_player(damage: str, app: Path, tmp_path: Path) -> None:
+    directory = tmp_path / "app"
+    shutil.copytree(app, directory)
+    about = json.loads((directory / APP).read_text())
+    if damage == "cut":
+        (directory / NETWORK).write_bytes((directory / NETWORK).read_bytes()[:-4])
+    elif damage == "layers":
+        about["layers"][0]["suit_outputs"] += 1
+    elif damage == "version":
+        about["observation_version"] = 99
+    else:
+        about["behaviour"]["temperature"] = float("nan")
+    (directory / APP).write_text(json.dumps(about))
+    with refuses(GinError, str(directory)):
+        make_player(str(directory))
+
+
+def test_a_network_that_is_no_level_is_refused(tmp_path: Path) -> None:
+    with refuses(GinError, "network", "level-1"):
+        export("network", tmp_path / "out", app=True)
+    assert not (tmp_path / "out").exists()
