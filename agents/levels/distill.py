@@ -33,6 +33,8 @@ _RATE = 2e-3
 _BOTS = ("formula", "simple", "camper", "knocker")
 # Least weight of a legal action, however far it is from being played.
 _LEAST_WEIGHT = 0.05
+# Keeps the logits from drifting all together, which no choice depends on and which would cost digits.
+_ANCHOR = 1e-3
 
 # Inputs ``uint8[n, 520]``, logits ``float32[n, 107]``, weights of their errors ``float32[n, 107]``.
 _Examples = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -147,9 +149,10 @@ def student_logits(actor: Actor, inputs: Tensor) -> Tensor:
 
 
 def _loss(student: Tensor, level: Tensor, weights: Tensor) -> Tensor:
-    """Weighted error of the logits. A number that is added to all of a row changes no choice, so it does not count."""
+    """Weighted error of the logits. A number that is added to all of a row changes no choice, so it hardly counts."""
     total = weights.sum(1, keepdim=True)
     error = student - level
-    error = error - (weights * error).sum(1, keepdim=True).detach() / total
+    offset = (weights * error).sum(1, keepdim=True) / total
+    error = error - offset
     near = functional.smooth_l1_loss(error, torch.zeros_like(error), reduction="none")
-    return ((weights * near).sum(1) / total[:, 0]).mean()
+    return ((weights * near).sum(1) / total[:, 0]).mean() + _ANCHOR * offset.square().mean()
