@@ -166,7 +166,7 @@ def test_another_network_is_refused_with_what_differs(tmp_path: Path) -> None:
 
 
 def test_a_run_that_cannot_begin_leaves_no_directory(tmp_path: Path) -> None:
-    with pytest.raises(GinError, match="pool"):
+    with pytest.raises(GinError, match="nobody"):
         begun(tmp_path / "run", pool=[{"player": "nobody"}])
     assert not (tmp_path / "run").exists()
 
