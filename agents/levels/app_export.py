@@ -69,8 +69,8 @@ def export_app(
         FileError: if a file cannot be written.
     """
     searches, level = level.settings.worlds > 0, level.with_settings(worlds=0)
-    teacher = LevelPlayer(level, seed, learn=False)
-    found = distill(teacher, seconds, seed, progress)
+    original = LevelPlayer(level, seed, learn=False)
+    found = distill(original, seconds, seed, progress)
     arrays = _arrays(found.actor)
     content = b"".join(array.astype("<f4").tobytes() for array in arrays)
     about: dict[str, Any] = {"level_sha256": level.digest, "searches": searches, "seed": seed}
@@ -90,7 +90,7 @@ def export_app(
         write_bytes(made / NETWORK, content)
         write_bytes(made / GRAPH, graph)
         write_json(made / APP, file.model_dump())
-        lines, about["agreement"] = _golden(load_app(str(made)), teacher, seed)
+        lines, about["agreement"] = _golden(load_app(str(made)), original, seed)
         _check_graph(graph, lines)
         write_json(made / APP, file.model_copy(update={"about": about}).model_dump())
         write_text(made / GOLDEN, "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines))
@@ -180,7 +180,7 @@ def _check_graph(graph: bytes, lines: list[dict[str, Any]]) -> None:
         )
 
 
-def _golden(player: LevelPlayer, teacher: LevelPlayer, seed: int) -> tuple[list[dict[str, Any]], float]:
+def _golden(player: LevelPlayer, original: LevelPlayer, seed: int) -> tuple[list[dict[str, Any]], float]:
     """Golden positions of games that the exported level plays, and how much of its probabilities is where the level's are."""
     rng, lines, shared = np.random.default_rng(seed), [], []
     tables = [SelfPlayBatch(4, rules, "game") for rules in _GOLDEN_PRESETS]
@@ -193,9 +193,9 @@ def _golden(player: LevelPlayer, teacher: LevelPlayer, seed: int) -> tuple[list[
         actions = player.choose(views, None, policy)
         inputs = player._see(views, np.repeat(player.behaviour, len(views)))[0]
         logits = logits_of(player, inputs)
-        teacher.reset(player.seed)
+        original.reset(player.seed)
         expected = np.zeros_like(policy)
-        teacher.choose(views, None, expected)
+        original.choose(views, None, expected)
         decided = ~np.isin(views["phase"], (PHASE_SPREAD, PHASE_LAYOFF)) & (views["num_history"] >= rng.integers(12))
         shared += list(np.minimum(policy, expected).sum(1)[decided])
         for i in np.flatnonzero(decided & _sure(player, views, actions, policy, rng)):

@@ -32,7 +32,7 @@ _TIMES, _REMEMBERED, _BATCH = 3, 120_000, 1024
 _RATE = 2e-3
 _BOTS = ("formula", "simple", "camper", "knocker")
 # Least weight of a legal action, however far it is from being played.
-_LEAST_WEIGHT = 0.05
+_MIN_WEIGHT = 0.05
 # Keeps the logits from drifting all together, which no choice depends on and which would cost digits.
 _ANCHOR = 1e-3
 
@@ -124,7 +124,7 @@ def _label(level: LevelPlayer, views: np.ndarray) -> tuple[np.ndarray, _Examples
     mask = expand_legal(torch.from_numpy(legal[decided])).numpy()
     preferred = np.where(mask, preferred[decided], -np.inf)
     behind = preferred.max(1, keepdims=True) - preferred
-    weights = np.maximum(np.exp(-np.maximum(behind - level.behaviour["max_logit_gap"][0] - 0.5, 0)), _LEAST_WEIGHT)
+    weights = np.maximum(np.exp(-np.maximum(behind - level.behaviour["max_logit_gap"][0] - 0.5, 0)), _MIN_WEIGHT)
     weights = np.where(behind < 1e6, weights, 0).astype(np.float32)
     return actions, (inputs[decided], logits[decided], weights)
 
