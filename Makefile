@@ -120,16 +120,18 @@ bench: $(PEERS)
 	$(BIN)/python -m benchmarks.speed.web_speed
 	$(BIN)/python -m benchmarks.tables
 
-# From scratch to the network that ships: the long run, then twice a shorter one that goes on from what there is, much of it against bots, and
-# the mean of the weights before and after it. agents/data/network is what this command made.
-ROUND := --config configs/finish.yaml
+# From scratch to the network that ships: the long run; twice a shorter one that goes on from what there is, much of it against bots, and the
+# mean of the weights before and after it; then 200 M decisions that learn from the critic's value of every probable action, and the mean again.
+ROUND := --config configs/rounds.yaml
 network: $(SETUP)
 	$(BIN)/python train.py --config configs/strong.yaml --out runs/strong
-	$(BIN)/python train.py $(ROUND) --start runs/strong/last --out runs/finish
-	$(BIN)/gin average runs/strong/last runs/finish/last --out runs/mean
+	$(BIN)/python train.py $(ROUND) --start runs/strong/last --out runs/round1
+	$(BIN)/gin average runs/strong/last runs/round1/last --out runs/mean
 	$(BIN)/python train.py $(ROUND) --set seed=3 decisions=36000000 critic_warmup=1000000 pool_share=0.35 learning_rate=0.0006 \
-	  --start runs/mean --out runs/finish2
-	$(BIN)/gin average runs/mean runs/finish2/last --out runs/network
+	  --start runs/mean --out runs/round2
+	$(BIN)/gin average runs/mean runs/round2/last --out runs/averaged
+	$(BIN)/python train.py --config configs/finish.yaml --start runs/averaged --out runs/finish
+	$(BIN)/gin average runs/averaged runs/finish/last --out runs/network
 	cp runs/strong/curve.json runs/network/
 	$(BIN)/gin fit-hand-model runs/network
 
@@ -150,7 +152,7 @@ levels: $(SETUP)
 # The shipped network on held-out deals: the members of its training pool, then held-out styles,
 # and two networks that shipped before.
 RIVALS := simple formula camper knocker easy style:base=prefers-runs style:base=keeps-high \
-	style:base=takes-none style:base=knocker,turns=2 style:base=camper,danger=0 benchmarks/checkpoints/stages benchmarks/checkpoints/level-base
+	style:base=takes-none style:base=knocker,turns=2 style:base=camper,danger=0 benchmarks/checkpoints/stages benchmarks/checkpoints/previous
 PRESETS := dg-simple dg-standard dg-oklahoma gr gr-oklahoma ht1 ht2-simple ht2-traditional gc gc-oklahoma openspiel
 GAMES := 10000
 
@@ -160,7 +162,7 @@ results: $(PEERS)
 	for rival in $(RIVALS); do \
 	  $(BIN)/python evaluate.py network $$rival --rules eaai --games $(GAMES) --seed 31 --workers 2 \
 	    --out benchmarks/results/network-eaai-$$(echo $$rival | tr -c 'a-z0-9\n' -).json || exit 1; done
-	for rules in $(PRESETS); do for rival in formula benchmarks/checkpoints/stages; do \
+	for rules in $(PRESETS); do for rival in formula benchmarks/checkpoints/previous; do \
 	  $(BIN)/python evaluate.py network $$rival --rules $$rules --hands $(GAMES) --seed 32 --workers 2 \
 	    --out benchmarks/results/network-$$(basename $$rival | sed s/formula/rules/)-$$rules.json || exit 1; done; done
 	$(BIN)/python -m benchmarks.strength.knocks network

@@ -46,7 +46,7 @@ PUBLIC = {
 # Descriptions of checkpoints.
 _LEARNERS = {
     "benchmarks/checkpoints/stages": "a network that shipped earlier (`benchmarks/checkpoints/stages`)",
-    "benchmarks/checkpoints/level-base": "the network that shipped before, of the same recipe (`benchmarks/checkpoints/level-base`)",
+    "benchmarks/checkpoints/previous": "the network that shipped before (`benchmarks/checkpoints/previous`)",
 }
 
 
@@ -55,7 +55,7 @@ def _match(name: str) -> dict[str, Any]:
 
 
 def network_table() -> list[str]:
-    """The shipped network against the bots, and under every preset against `formula` and a network that shipped earlier."""
+    """The shipped network against the bots, and under every preset against `formula` and the network that shipped before."""
     bots, presets = [], []
     for path in sorted(RESULTS.glob("network-eaai-*.json")):
         match = _match(path.name)
@@ -64,7 +64,7 @@ def network_table() -> list[str]:
         bots.append([_LEARNERS.get(name, f"`{name}`"), f"{match['jobs']:,}", share(match), points(match), seen])
     for path in sorted(RESULTS.glob("network-rules-*.json")):
         rules = path.stem.removeprefix("network-rules-")
-        match, before = _match(path.name), _match(f"network-stages-{rules}.json")
+        match, before = _match(path.name), _match(f"network-previous-{rules}.json")
         presets.append([f"`{rules}`", share(match), points(match), share(before), points(before)])
     return [
         *table(["`network` against", "games", "games won", "points per hand", ""], bots),
@@ -73,7 +73,7 @@ def network_table() -> list[str]:
                 "`network` under, 10,000 hands each",
                 "hands won against `formula`",
                 "points per hand",
-                "hands won against a network that shipped earlier",
+                "hands won against the network that shipped before",
                 "points per hand",
             ],
             presets,
@@ -282,14 +282,15 @@ def luck_table() -> list[str]:
     return [*table(headings, rows), words, ""]
 
 
-NETWORK = """`network` comes from one full run of `make network`, two and a half hours on two cores with bfloat16 vectors
-([log](log/training.md)):
+NETWORK = """`network` comes from the steps of `make network`, two and a half hours on two cores with bfloat16 vectors for the
+first two, 80 minutes of one core for the last ([log](log/training.md)):
 
 1. 280 M decisions from scratch (`configs/strong.yaml`; the learning curve lies beside the network);
-2. twice some 40 M more, with a third to a half of the games against bots (`configs/finish.yaml`). After each round the weights from
-   before and after it are averaged. That keeps what the round won against bots without what it cost against strong players.
+2. twice some 40 M more, with a third to a half of the games against bots (`configs/rounds.yaml`). After each round the weights from
+   before and after it are averaged. That keeps what the round won against bots without what it cost against strong players;
+3. 200 M more that learn from the critic's value of every probable action (`configs/finish.yaml`), averaged with what they began from.
 
-The recipe repeats: the network that shipped before, made by the same steps one by one, is about as strong. `simple` is the baseline of
+Steps 1 and 2 were run before the critic was told which bots play. `simple` is the baseline of
 the 2021 EAAI challenge, `openspiel-simple` the bot of OpenSpiel. `simple`, `formula`, `knocker`, `camper` and `easy` were training
 opponents; the style `base=camper,danger=0` was not, but it differs from `camper` in only one number. The `gc` rows (and those of levels
 below) were measured while these rules ended a hand at the fiftieth card."""

@@ -158,7 +158,7 @@ def save(path, seed):
 
 
 def ships_another(patch, path):
-    patch.setattr("agents.network.player.SHIPPED", ROOT / "benchmarks" / "checkpoints" / "level-base")
+    patch.setattr("agents.network.player.SHIPPED", ROOT / "benchmarks" / "checkpoints" / "previous")
 
 
 @pytest.mark.parametrize(

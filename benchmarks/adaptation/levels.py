@@ -29,7 +29,7 @@ from ginenv.bots.heuristics import make_formula
 RESULTS = Path(__file__).parents[1] / "results" / "levels.json"
 ABOVE = dict(zip(NAMES, (*NAMES[1:], "network"), strict=True))
 # Strangers of kinds that no fit meets: two bots that reason otherwise than any style, and the network that shipped before.
-KINDS = (*STRANGERS, "benchmarks/checkpoints/level-base")
+KINDS = (*STRANGERS, "benchmarks/checkpoints/previous")
 
 
 def stored_results() -> dict[str, Any]:
