@@ -7,6 +7,7 @@ import re
 import signal
 import time
 from collections import Counter
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,8 @@ def test_the_schedule_is_that_of_the_library(home: Home, analyst: Analyst) -> No
     clock, rng = Clock(), np.random.default_rng(4)
     practice = Practice(home, "Ann", lambda: analyst, clock)
     practice.add_new()
-    number = practice.next().id  # type: ignore[union-attr]
+    # Most discards are wrong, whatever the network that judges them.
+    number = next(n for n in count(1) if practice.exercise(n).kind == "discard")
     wanted, seen = Card(card_id=1, due=NOON), set()
     for _ in range(8):
         exercise = practice.exercise(number)
