@@ -204,6 +204,20 @@ def read_learned(home: Path, level: Level, opponent: str | None = None) -> dict[
     return {name: _opponent_memory(file, name) for name in names}
 
 
+def most_shown(home: Path, opponent: str) -> np.ndarray:
+    """What the level knows of an opponent that has seen most of its hands, ``POSTERIOR[1]``; a stranger where none knows it.
+
+    Raises:
+        LevelError: if a level's file is damaged.
+    """
+    found = OpponentMemory().records
+    for path in sorted((home / DIRECTORY).glob("*.json")):
+        records = _opponent_memory(_read(path, path.stem), opponent).records[:1]
+        if records["hands"][0] > found["hands"][0]:
+            found = records
+    return found
+
+
 class Profile:
     """What a level has learned of one opponent, and of everybody, kept on disk; empty where there is no file yet.
 

@@ -495,6 +495,7 @@ register_player("population", "ginenv.bots.population:PopulationPlayer")
 for _number in range(1, 5):
     register_player(f"level-{_number}", "agents.levels.player:make_level", "agents", level=_number)
 register_player("matched", "agents.levels.matched:make_matched", "agents")
+register_player("like", "agents.levels.like:make_like", "agents")
 # A level's directory is also a checkpoint's, so its marker is registered first.
 register_directory("level.json", "agents.levels.player:make_level", "agents", argument="level")
 register_directory("checkpoint.json", "agents.network.player:load_network", "agents")

@@ -1,0 +1,163 @@
+"""How much ``like:`` plays as the one does whom it imitates. Takes minutes.
+
+python -m benchmarks.adaptation.like
+
+Each of twelve styles plays hands against ``network``; the choice model learns from those that were shown, until it has seen a hundred; and
+the style and its imitation then play the same deals against ``network``, luck off. What an imitation is made of was chosen on other styles.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import tyro
+
+from agents.arena.results import weighted
+from agents.arena.series import play_series
+from agents.files import write_json
+from agents.opponent_model.imitation import Imitation, full_weights
+from agents.opponent_model.posterior import Posteriors, shipped_prior
+from benchmarks.adaptation.opponent_prior import play_hands
+from ginenv.bots.heuristics import StylePlayer
+from ginenv.bots.population import draw_styles
+from ginenv.engine.state import is_gin
+from ginenv.tables.players import BasePlayer, Player, make_player
+from ginenv.view.history import M_DISCARD, M_DRAW, M_PASS, M_TAKE, read_moves
+from ginenv.view.view import VIEW
+
+COMMAND = "python -m benchmarks.adaptation.like"
+SHOWN = 100
+# Hands that are dealt to learn from: fewer than half are not shown.
+_DEALT = 240
+_LANES = 20
+
+
+@dataclass
+class Arguments:
+    """Command line.
+
+    Attributes:
+        styles: number of styles.
+        seed: of the styles; 4816 is reported on.
+        hands: hands that each style and its imitation play.
+        sharpness: factor on the weights.
+        out: the results file; none when empty.
+    """
+
+    styles: int = 12
+    seed: int = 4816
+    hands: int = 2000
+    sharpness: float = 1.0
+    out: str = ""
+
+
+class _Counted(BasePlayer):
+    """Another player, whose opponent's finished hands are kept."""
+
+    def __init__(self, player: Player) -> None:
+        super().__init__()
+        self.player, self.views, self.slots = player, [np.empty(0, VIEW)], [np.empty(0, np.int64)]
+
+    def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
+        return self.player.act(views, slots)
+
+    def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
+        assert slots is not None
+        self.views.append(views.copy())
+        self.slots.append(np.array(slots))
+
+
+def _habits(views: np.ndarray) -> dict[str, float]:
+    """What an opponent does, from finished views of the other seat."""
+    gins = np.array([bool(is_gin(int(end))) for end in views["end"]])
+    mine = views["knocker"] == 1
+    took = could = 0
+    for view in views[:600]:
+        for move in read_moves(view):
+            if move.seat == 1 and move.kind in (M_TAKE, M_DRAW, M_PASS):
+                took += move.kind == M_TAKE
+                could += 1
+            elif move.kind > M_DISCARD:
+                break
+    return {
+        "knocks": 100 * float((mine & ~gins).mean()),
+        "gins": 100 * float((mine & gins).mean()),
+        "upcards": 100 * took / max(1, could),
+        "deadwood": float(views["deadwood"][mine & ~gins, 1].mean()) if (mine & ~gins).any() else float("nan"),
+    }
+
+
+def _play(player: BasePlayer, styles: int, hands: int) -> tuple[list[dict[str, float]], np.ndarray]:
+    """Habits of each style, and its points by hand ``[styles, hands]``, against the network."""
+    counted = _Counted(make_player("network", 5))
+    each = -(-hands // _LANES)
+    points = -play_series(counted, player, series=styles * _LANES, hands=each, seed=4817, less_luck=True)
+    views, slots = np.concatenate(counted.views), np.concatenate(counted.slots) % styles
+    by_style = points.reshape(_LANES, styles, each).transpose(1, 0, 2).reshape(styles, -1)
+    return [_habits(views[slots == k]) for k in range(styles)], by_style
+
+
+def learned(styles: np.ndarray, seed: int) -> np.ndarray:
+    """What is known of styles after ``SHOWN`` shown hands each, ``POSTERIOR[n]``."""
+    views, _, _, rows = play_hands(styles, _DEALT, seed)
+    posteriors = Posteriors(len(styles))
+    shown = np.where(views["knocker"] == 0, views["shown"] | views["laid"], views["shown"]) != 0
+    for k in range(len(styles)):
+        chosen = np.flatnonzero((rows == k) & shown)[:SHOWN]
+        posteriors.learn(views[chosen], rows[chosen])
+    return posteriors.records
+
+
+def measure(arguments: Arguments) -> dict[str, Any]:
+    """Plays every style and its imitation."""
+    styles, count = draw_styles(arguments.seed, arguments.styles), arguments.styles
+    records = learned(styles, arguments.seed)
+    imitation = Imitation(full_weights(records, shipped_prior(), arguments.sharpness), 3)
+    true, points = _play(StylePlayer(styles, 3), count, arguments.hands)
+    like, like_points = _play(imitation, count, arguments.hands)
+    rows = []
+    for k in range(count):
+        gap = weighted((points[k], like_points[k]), (-1, 1))
+        rows.append(
+            {
+                "shown": int(records["hands"][k]),
+                "style": {**true[k], "points": float(points[k].mean())},
+                "like": {**like[k], "points": float(like_points[k].mean())},
+                "points_more": [round(end, 2) for end in (gap.mean, gap.low, gap.high)],
+            }
+        )
+    distances = {
+        name: [abs(row["like"][name] - row["style"][name]) for row in rows]
+        for name in ("knocks", "gins", "upcards", "deadwood", "points")
+    }
+    return {
+        "command": COMMAND,
+        "rules": "eaai",
+        "opponent": "network",
+        "seed": arguments.seed,
+        "hands": arguments.hands,
+        "shown": SHOWN,
+        "sharpness": arguments.sharpness,
+        "styles": rows,
+        "distances": distances,
+    }
+
+
+def main() -> None:
+    """Measures, prints, and writes."""
+    arguments = tyro.cli(Arguments)
+    document = measure(arguments)
+    for row in document["styles"]:
+        print(
+            {name: (round(row["style"][name], 1), round(row["like"][name], 1)) for name in row["style"]},
+            row["points_more"],
+        )
+    print({name: [round(one, 1) for one in values] for name, values in document["distances"].items()})
+    if arguments.out:
+        write_json(arguments.out, document)
+
+
+if __name__ == "__main__":
+    main()

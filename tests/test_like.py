@@ -1,0 +1,120 @@
+"""``like``: a player made of the hands that somebody has shown."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from agents.arena.matches import play_match
+from agents.arena.series import play_series
+from agents.levels.level import load_level
+from agents.levels.opponent_memory import OpponentMemory
+from agents.levels.profile import Profile
+from agents.opponent_model.imitation import Imitation, full_weights
+from agents.opponent_model.posterior import Posteriors, shipped_prior
+from agents.play.allowed import check_allowed
+from ginenv.bots.heuristics import StylePlayer, style
+from ginenv.errors import GinError
+from ginenv.hands.hand import Hand
+from ginenv.hands.records import format_record
+from ginenv.tables.players import BasePlayer, Player, make_player
+from tests.support.refusals import refuses
+
+HANDS = 60
+
+
+class Kept(BasePlayer):
+    """Another player that keeps the hands which it has seen end."""
+
+    def __init__(self, player: Player) -> None:
+        super().__init__()
+        self.player, self.views = player, []
+
+    def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
+        return self.player.act(views, slots)
+
+    def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
+        self.views.append(views.copy())
+
+
+def hands_against(opponent: Player) -> np.ndarray:
+    watcher = Kept(make_player("knocker", 1))
+    play_series(watcher, opponent, series=HANDS, hands=1, seed=5)
+    return np.concatenate(watcher.views)
+
+
+def taken(views: np.ndarray) -> float:
+    """Upcards that both seats took, a hand; one of them always plays the same."""
+    return float(views["upcards"].mean())
+
+
+def imitation(base: str) -> Imitation:
+    views = hands_against(StylePlayer(style(base), 2))
+    posteriors = Posteriors(1)
+    posteriors.learn(views, np.zeros(len(views), np.int64))
+    return Imitation(full_weights(posteriors.records, shipped_prior()), 3)
+
+
+def test_whoever_takes_every_upcard_or_none_is_imitated_so():
+    all_of_them, none = (taken(hands_against(imitation(base))) for base in ("takes-all", "takes-none"))
+    assert all_of_them > none + 2
+
+
+def test_the_compiled_player_chooses_as_the_other():
+    player = Imitation(full_weights(Posteriors(1).records, shipped_prior()), 0)
+
+    class Slow(BasePlayer):
+        def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
+            return player.act(views, slots)
+
+    results = [play_series(one, make_player("simple"), series=20, hands=2, seed=3) for one in (player, Slow())]
+    assert np.array_equal(*results) and results[0].any()
+
+
+@pytest.mark.parametrize("rules", ["eaai", "gc", "dg-standard", "big-gin", "hollywood"])
+def test_it_plays_whole_games_under_all_rules(rules, tmp_path):
+    file = record(tmp_path)
+    play_match(f"like:record={file}", "simple", pairs=1, unit="game", rules=rules, seed=1)
+
+
+def record(directory: Path) -> Path:
+    """A file of a hand in which Ann's cards were shown."""
+    for seed in range(20):
+        hand = Hand.deal("eaai", seed=seed)
+        players = make_player("style:base=takes-all", 1), make_player("knocker", 1)
+        while not hand.is_over:
+            hand.push(int(players[hand.turn].act(hand.view())[0]))
+        if hand.view(1)["shown"][0]:
+            break
+    file = directory / "hand.gin"
+    file.write_text(format_record(hand, ("Ann", "Bob")))
+    return file
+
+
+def test_a_profile_is_read_and_left_as_it_is(tmp_path):
+    level = load_level("level-1")
+    profile = Profile(tmp_path, level, "Ann")
+    profile.learn(hands_against(StylePlayer(style("takes-all"))), OpponentMemory())
+    before = profile.path.read_bytes()
+    player = make_player(f"like:profile={tmp_path},opponent=ann")
+    assert taken(hands_against(player)) > taken(hands_against(imitation("takes-none"))) + 2
+    assert profile.path.read_bytes() == before
+
+
+def test_what_shows_no_hand_is_refused(tmp_path):
+    file = record(tmp_path)
+    with refuses(GinError, "profile", "record"):
+        make_player("like")
+    with refuses(GinError, "opponent"):
+        make_player(f"like:profile={tmp_path}")
+    with refuses(GinError, "Ann"):
+        make_player(f"like:profile={tmp_path},opponent=Ann")
+    with refuses(GinError, "Cid", "Ann", "Bob"):
+        make_player(f"like:record={file},opponent=Cid")
+
+
+def test_a_stranger_names_no_path(tmp_path):
+    name = f"like:record={record(tmp_path)}"
+    with refuses(GinError, "record"):
+        check_allowed(name, [])
+    check_allowed(name, [name])
