@@ -74,8 +74,8 @@ def _habits(views: np.ndarray) -> dict[str, float]:
     gins = np.array([bool(is_gin(int(end))) for end in views["end"]])
     mine = views["knocker"] == 1
     took = could = 0
-    for view in views[:600]:
-        for move in read_moves(view):
+    for hand in read_moves(views[:600]):
+        for move in hand:
             if move.seat == 1 and move.kind in (M_TAKE, M_DRAW, M_PASS):
                 took += move.kind == M_TAKE
                 could += 1
@@ -89,7 +89,7 @@ def _habits(views: np.ndarray) -> dict[str, float]:
     }
 
 
-def _play(player: BasePlayer, styles: int, hands: int) -> tuple[list[dict[str, float]], np.ndarray]:
+def _play(player: Player, styles: int, hands: int) -> tuple[list[dict[str, float]], np.ndarray]:
     """Habits of each style, and its points by hand ``[styles, hands]``, against the network."""
     counted = _Counted(make_player("network", 5))
     each = -(-hands // _LANES)
