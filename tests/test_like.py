@@ -23,7 +23,7 @@ from tests.support.refusals import refuses
 HANDS = 60
 
 
-class Kept(BasePlayer):
+class HandWatcher(BasePlayer):
     """Another player that keeps the hands which it has seen end."""
 
     def __init__(self, player: Player) -> None:
@@ -38,7 +38,7 @@ class Kept(BasePlayer):
 
 
 def hands_against(opponent: Player) -> np.ndarray:
-    watcher = Kept(make_player("knocker", 1))
+    watcher = HandWatcher(make_player("knocker", 1))
     play_series(watcher, opponent, series=HANDS, hands=1, seed=5)
     return np.concatenate(watcher.views)
 
@@ -55,7 +55,7 @@ def imitation(base: str) -> Imitation:
     return Imitation(full_weights(posteriors.records, shipped_prior()), 3)
 
 
-def test_whoever_takes_every_upcard_or_none_is_imitated_so():
+def test_an_imitation_takes_upcards_as_its_model_does():
     all_of_them, none = (taken(hands_against(imitation(base))) for base in ("takes-all", "takes-none"))
     assert all_of_them > none + 2
 

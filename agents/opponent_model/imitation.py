@@ -50,7 +50,7 @@ def _read_turn(v, t):
 
 
 @kernel
-def _says_yes(w, first, count, row, word):
+def _is_yes(w, first, count, row, word):
     score = 0.0
     for k in range(count):
         score += w[first + k] * row[k]
@@ -64,7 +64,7 @@ def _draw(v, w, t, row, word):
         draw_row(v.hand, t, v.limit, row)
         at_wall = not v.legal[2] & 1 and v.phase != PHASE_UPCARD
         if not at_wall or least_deadwood(v.hand | np.int64(1) << v.upcard, v.hand)[1] <= v.limit:
-            if _says_yes(w, FIRST_DRAW, NUM_DRAWS, row, word):
+            if _is_yes(w, FIRST_DRAW, NUM_DRAWS, row, word):
                 return UPCARD
     if not v.legal[2] & 5:
         return UPCARD
@@ -76,7 +76,7 @@ def _discard(v, w, t, row, rows, word):
     if v.legal[1]:
         found, left = least_deadwood(v.hand, v.legal[1])
         knock_row(left, t, row)
-        if left == 0 or not v.legal[0] or _says_yes(w, FIRST_KNOCK, NUM_KNOCKS, row, word):
+        if left == 0 or not v.legal[0] or _is_yes(w, FIRST_KNOCK, NUM_KNOCKS, row, word):
             return KNOCK + ctz(found)
     n, _ = discard_rows(v.hand, v.legal[0], t, popcount(v.hand) - 1, rows)
     most = -1e300

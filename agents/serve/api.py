@@ -212,7 +212,7 @@ def make_app(sessions: Sessions, token: str) -> ASGIApp:
     @app.get("/", response_model=Server)
     async def server() -> Response:
         """What this server offers."""
-        players = [*player_names(), *sessions.allowed]
+        players = [*(name for name in player_names() if name != "like"), *sessions.allowed]
         return JSONResponse({"protocol": 1, "players": players, "sessions": sessions.limits.sessions})
 
     _add_sessions(app, sessions)

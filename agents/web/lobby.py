@@ -59,7 +59,7 @@ _OPPONENT_TEXTS = {
 
 def opponents(request: Request) -> list[str]:
     """Names that can be chosen without options: those with a description first, what the command line named last."""
-    names = [name for name in player_names() if name != "style"]
+    names = [name for name in player_names() if name not in ("like", "style")]
     listed = [name for name in _OPPONENT_TEXTS if name in names]
     return [*listed, *(name for name in names if name not in listed), *request.sessions.allowed]
 

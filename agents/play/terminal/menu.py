@@ -162,7 +162,7 @@ class Menu:
 
     def _opponents(self) -> None:
         levels = ["matched", *(name for name in player_names() if name.startswith("level-"))]
-        others = [name for name in player_names() if name not in ("style", *levels)]
+        others = [name for name in player_names() if name not in ("like", "style", *levels)]
         self.terminal.say(f"You play {display_opponent(self.session.options.opponent_name)}. You can choose:")
         self.terminal.say(
             f"  {'levels':<12}{', '.join(levels)} (they learn from you)",
