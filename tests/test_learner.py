@@ -14,7 +14,6 @@ from agents.network.inputs import expand_legal
 from agents.training import learner as learner_module
 from agents.training import ppo
 from agents.training.learner import Learner
-from agents.training.selfplay import Rollout
 from ginenv.errors import GinError
 from tests.support.training_scenes import TINY, batches, weights
 
@@ -131,7 +130,7 @@ def test_gradients_do_not_depend_on_chunks_or_timing(share_suits: bool, monkeypa
 @pytest.mark.parametrize("committed", [False, True])
 def test_inputs_by_suit_are_the_rows_that_networks_play_with(committed: bool) -> None:
     network = {"actor": [16], "critic": [12], "share_suits": True, "heuristic_features": True}
-    learner = Learner(parse_config(TINY | {"network": network}), context=Noise())
+    learner = Learner(parse_config(TINY | {"network": network}))
     ppo.collect(learner)
     rows = np.flatnonzero(learner.steps["learns"])
     by_suit = learner.inputs.read(rows, committed)
@@ -144,28 +143,13 @@ def test_inputs_by_suit_are_the_rows_that_networks_play_with(committed: bool) ->
         assert torch.allclose(trunk(one).pooled, trunk(other).pooled, atol=1e-5)
 
 
-class Noise:
-    """A context of numbers that say nothing."""
-
-    width = 3
-
-    def __call__(self, rollout: Rollout, step: int, out: np.ndarray) -> None:
-        out[:] = np.random.default_rng(step).normal(size=out.shape)
-
-
-def test_a_context_is_read_by_both_networks_and_a_run_with_one_continues_bit_for_bit(tmp_path: Path) -> None:
+def test_a_run_continues_bit_for_bit(tmp_path: Path) -> None:
     config = parse_config(TINY)
-    straight, stopped = (Learner(config, out, context=Noise()) for out in (None, tmp_path))
-    first = 521
-    for network, column in ((straight.actor, first), (straight.critic, 610)):
-        assert network.context == 3 and len(network.state_dict()["trunk.layers.0.weight"][0]) == column + 3
-    weight = straight.actor.state_dict()["trunk.layers.0.weight"]
-    before = weight[:, first:].clone()
+    straight, stopped = (Learner(config, out) for out in (None, tmp_path))
     batches(straight, 5)
-    assert not torch.equal(weight[:, first:], before)
     batches(stopped, 2)
     stopped.save()
-    resumed = Learner(config, tmp_path, context=Noise())
+    resumed = Learner(config, tmp_path)
     assert resumed.resume()
     batches(resumed, 3)
     assert torch.equal(weights(resumed), weights(straight))

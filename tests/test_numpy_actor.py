@@ -35,7 +35,7 @@ def test_the_logits_are_those_of_torch(name, directory):
     actor = load_level(chosen).actor
     torch_player.actor = PlayingActor(actor, bfloat16=False)  # type: ignore
     views = some_views()
-    one, other = (player._logits(views, player._see(views), None) for player in (torch_player, numpy_player))
+    one, other = (player.policy(views, None) for player in (torch_player, numpy_player))
     assert np.abs(one).max() > 0.01
     np.testing.assert_allclose(one, other, atol=2e-3)
 
