@@ -30,6 +30,10 @@ from ginenv.engine.state import NO_CARD, as_batch
 from ginenv.tables.players import BasePlayer
 from ginenv.view.view import VIEW
 
+# Factors on the weights. The model sees little of why a card is thrown, and takes the rest for chance; who plays by such chances throws
+# away points that nobody throws away. Chosen on other styles than those of the benchmark (docs/log/opponent_model.md).
+DISCARD_SHARPNESS, SHARPNESS = 4.0, 1.3
+
 CHOICES = np.dtype([("weights", np.float64, (NUM_WEIGHTS,))], align=True)
 
 
@@ -122,7 +126,7 @@ def _act(views, choices, index, seed, actions):
         actions[i] = decide(views[i], choices[index[i]], seed)
 
 
-def full_weights(records: np.ndarray, prior: ModelPrior, sharpness: float = 1.0) -> np.ndarray:
+def full_weights(records: np.ndarray, prior: ModelPrior) -> np.ndarray:
     """The weights that opponents are played with, ``CHOICES[n]``: as if every hand had been counted in full.
 
     A level learns with a tempered likelihood, which leaves people more alike than they are.
@@ -130,7 +134,6 @@ def full_weights(records: np.ndarray, prior: ModelPrior, sharpness: float = 1.0)
     Args:
         records: ``POSTERIOR[n]``.
         prior: from which they were learned.
-        sharpness: factor on the weights; above 1 the likelier choices become likelier.
     """
     stranger = prior.stranger[0]
     base = stranger["precision"] @ stranger["mean"]
@@ -138,7 +141,9 @@ def full_weights(records: np.ndarray, prior: ModelPrior, sharpness: float = 1.0)
     for row, record in zip(choices, records, strict=True):
         seen = (record["precision"] - stranger["precision"]) / prior.tempered
         moved = (record["precision"] @ record["mean"] - base) / prior.tempered
-        row["weights"] = sharpness * np.linalg.solve(stranger["precision"] + seen, base + moved)
+        row["weights"] = np.linalg.solve(stranger["precision"] + seen, base + moved)
+        row["weights"][:NUM_DISCARDS] *= DISCARD_SHARPNESS
+        row["weights"][NUM_DISCARDS:] *= SHARPNESS
     return choices
 
 

@@ -42,14 +42,12 @@ class Arguments:
         styles: number of styles.
         seed: of the styles; 4816 is reported on.
         hands: hands that each style and its imitation play.
-        sharpness: factor on the weights.
         out: the results file; none when empty.
     """
 
     styles: int = 12
     seed: int = 4816
-    hands: int = 2000
-    sharpness: float = 1.0
+    hands: int = 4000
     out: str = ""
 
 
@@ -69,8 +67,8 @@ class _Counted(BasePlayer):
         self.slots.append(np.array(slots))
 
 
-def _habits(views: np.ndarray) -> dict[str, float]:
-    """What an opponent does, from finished views of the other seat."""
+def _habits(views: np.ndarray) -> dict[str, float | None]:
+    """What an opponent does, from finished views of the other seat; no deadwood of knocks where there are none."""
     gins = np.array([bool(is_gin(int(end))) for end in views["end"]])
     mine = views["knocker"] == 1
     took = could = 0
@@ -85,11 +83,11 @@ def _habits(views: np.ndarray) -> dict[str, float]:
         "knocks": 100 * float((mine & ~gins).mean()),
         "gins": 100 * float((mine & gins).mean()),
         "upcards": 100 * took / max(1, could),
-        "deadwood": float(views["deadwood"][mine & ~gins, 1].mean()) if (mine & ~gins).any() else float("nan"),
+        "deadwood": float(views["deadwood"][mine & ~gins, 1].mean()) if (mine & ~gins).any() else None,
     }
 
 
-def _play(player: Player, styles: int, hands: int) -> tuple[list[dict[str, float]], np.ndarray]:
+def _play(player: Player, styles: int, hands: int) -> tuple[list[dict[str, float | None]], np.ndarray]:
     """Habits of each style, and its points by hand ``[styles, hands]``, against the network."""
     counted = _Counted(make_player("network", 5))
     each = -(-hands // _LANES)
@@ -114,7 +112,7 @@ def measure(arguments: Arguments) -> dict[str, Any]:
     """Plays every style and its imitation."""
     styles, count = draw_styles(arguments.seed, arguments.styles), arguments.styles
     records = learned(styles, arguments.seed)
-    imitation = Imitation(full_weights(records, shipped_prior(), arguments.sharpness), 3)
+    imitation = Imitation(full_weights(records, shipped_prior()), 3)
     true, points = _play(StylePlayer(styles, 3), count, arguments.hands)
     like, like_points = _play(imitation, count, arguments.hands)
     rows = []
@@ -129,17 +127,20 @@ def measure(arguments: Arguments) -> dict[str, Any]:
             }
         )
     distances = {
-        name: [abs(row["like"][name] - row["style"][name]) for row in rows]
+        name: [
+            abs(row["like"][name] - row["style"][name])
+            for row in rows
+            if None not in (row["like"][name], row["style"][name])
+        ]
         for name in ("knocks", "gins", "upcards", "deadwood", "points")
     }
     return {
-        "command": COMMAND,
+        "command": f"{COMMAND} --out benchmarks/results/like.json",
         "rules": "eaai",
         "opponent": "network",
         "seed": arguments.seed,
         "hands": arguments.hands,
         "shown": SHOWN,
-        "sharpness": arguments.sharpness,
         "styles": rows,
         "distances": distances,
     }
@@ -151,7 +152,7 @@ def main() -> None:
     document = measure(arguments)
     for row in document["styles"]:
         print(
-            {name: (round(row["style"][name], 1), round(row["like"][name], 1)) for name in row["style"]},
+            {name: (row["style"][name], row["like"][name]) for name in row["style"]},
             row["points_more"],
         )
     print({name: [round(one, 1) for one in values] for name, values in document["distances"].items()})
