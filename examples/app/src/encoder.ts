@@ -9,6 +9,12 @@ import { type View, pileCards } from "./view";
 export const INPUT_SIZE = 520;
 /** The first byte of the plane of numbers. */
 export const FACTS = 9 * 52;
+/** What networks multiply the numbers by, so that most of them lie between 0 and 1; those after them are 0. */
+export const FACT_SCALES: number[] = [
+  ...[1, 1, 1, 1, 1, 1, 1, 1, 1, 1 / 32, 1 / 64, 1 / 16, 1 / 10, 1, 1 / 64, 1 / 64, 1, 1 / 10, 1, 1, 1 / 8, 1 / 8],
+  ...[1 / 100, 1 / 100, 1 / 100, 1 / 100, 1 / 8, 1 / 8, 1 / 25, 1 / 25, 1, 1 / 100, 1 / 25],
+  ...[1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 / 4, 1 / 4],
+];
 const MAX_POINTS = 250;
 
 const clipped = (points: number): number => Math.min(Math.max(points, 0), MAX_POINTS);

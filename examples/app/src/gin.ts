@@ -1,7 +1,5 @@
 // Everything but the page, as one script: `gin.js` defines the global `gin`, and node can load it with `require`.
 
-import type { Level } from "./choice";
-
 export * from "./cards";
 export * from "./choice";
 export * from "./encoder";
@@ -9,9 +7,7 @@ export * from "./game";
 export * from "./hand";
 export * from "./melds";
 export * from "./network";
+export * from "./outlook";
 export * from "./random";
 export * from "./rules";
 export * from "./view";
-
-/** The levels that can be played; a script of exported levels adds them. */
-export const levels: Level[] = [];
