@@ -1,4 +1,4 @@
-"""The example in TypeScript plays by the engine's rules, and its script is what its sources give."""
+"""The example in TypeScript plays by the engine's rules and as exported levels do, and its scripts are what its sources give."""
 
 import json
 import shutil
@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from agents.levels.app_export import export_app
+from agents.levels.level import load_level
 from tests.support.app_games import game_lines
 
 APP = Path("examples/app")
@@ -18,7 +20,7 @@ def node(*arguments: str | Path) -> dict:
     path = shutil.which("node")
     if path is None:
         pytest.skip("node is not installed; the distribution's package is called nodejs")
-    done = subprocess.run([path, APP / "check.mjs", *arguments], capture_output=True, text=True)
+    done = subprocess.run([path, APP / "cli.mjs", *arguments], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout)
 
@@ -30,6 +32,34 @@ def test_whole_games_are_as_in_the_engine(tmp_path: Path, preset: str, hands: in
     path.write_text("\n".join(game_lines(preset, hands, seed=11)))
     played = node("replay", path)
     assert played["hands"] >= hands and played["steps"] > 10 * hands
+
+
+def test_golden_positions_of_an_export_are_reproduced(tmp_path: Path) -> None:
+    about = export_app(load_level("level-2", with_responses=False), tmp_path / "app", 1.0, 5, lambda count: None)
+    assert not about["finished"]
+    found = node("golden", tmp_path / "app")
+    # The command itself fails where an input or an action differs.
+    assert found["positions"] == 500 and found["logits"] < 1e-4 and found["probabilities"] < 1e-4
+
+
+def test_levels_of_the_page_behave_as_those_that_are_installed() -> None:
+    lines = (APP / "levels.js").read_text().splitlines()
+    found = [json.JSONDecoder().raw_decode(line.removeprefix("gin.addLevel("))[0] for line in lines]
+    assert [level["name"] for level in found] == ["level-1", "level-2", "level-3"]
+    for level in found:
+        settings = load_level(level["name"], with_responses=False).settings
+        assert level["title"] == settings.title
+        assert level["behaviour"] == {name: getattr(settings, name) for name in level["behaviour"]}
+
+
+def test_levels_are_in_their_order_in_node_too() -> None:
+    found = node("match", "level-1", "level-3", "dg-standard", "100")
+    assert found["hands"] == 100 and found["points"] < -2 * found["standardError"]
+
+
+def test_page_and_levels_together_are_small() -> None:
+    names = ("index.html", "gin.js", "levels.js", "page.js")
+    assert sum((APP / name).stat().st_size for name in names) <= 2_000_000
 
 
 @pytest.mark.parametrize("command", ["check", "build"])

@@ -34,6 +34,7 @@ var gin = (() => {
     SUIT_SYMBOLS: () => SUIT_SYMBOLS,
     UPCARD: () => UPCARD,
     actionName: () => actionName,
+    addLevel: () => addLevel,
     bestLayOff: () => bestLayOff,
     bestMelds: () => bestMelds,
     bestSpread: () => bestSpread,
@@ -47,6 +48,7 @@ var gin = (() => {
     deadwoodLayOff: () => deadwoodLayOff,
     deadwoodOf: () => deadwoodOf,
     deal: () => deal,
+    decodeHalves: () => decodeHalves,
     encode: () => encode,
     has: () => has,
     inputOf: () => inputOf,
@@ -58,6 +60,7 @@ var gin = (() => {
     maskOf: () => maskOf,
     meldedCards: () => meldedCards,
     mix: () => mix,
+    networkOf: () => networkOf,
     newGame: () => newGame,
     nextHand: () => nextHand,
     other: () => other,
@@ -489,7 +492,7 @@ var gin = (() => {
       taken: hand.taken,
       drawn: hand.turn === seat ? hand.drawn : null,
       upcards: hand.upcards,
-      numHistory: hand.history.length,
+      actions: hand.history.length,
       declined: hand.declined[seat],
       score: mineFirst(game.score),
       boxes: mineFirst(game.boxes),
@@ -543,7 +546,7 @@ var gin = (() => {
       phase === "upcard" && view.refused[1] !== 0n,
       view.toMove && view.taken !== null,
       view.stock,
-      view.numHistory,
+      view.actions,
       view.upcards,
       view.limit,
       view.limit === 0,
@@ -585,35 +588,72 @@ var gin = (() => {
   var rest = (view) => [view.known[1] !== 0n, view.drawnHands, view.declined];
 
   // src/network.ts
-  function logitsOf({ scale, layers }, input) {
-    let values = Float32Array.from({ length: INPUT_SIZE }, (_, i) => input[i] * scale[i]);
-    layers.forEach(({ weights, bias }, depth) => {
-      const next = new Float32Array(bias.length);
-      for (let i = 0; i < next.length; i++) {
-        let sum = bias[i];
-        for (let j = 0; j < values.length; j++) sum += weights[i * values.length + j] * values[j];
-        next[i] = depth < layers.length - 1 ? Math.max(sum, 0) : sum;
-      }
-      values = next;
+  function networkOf(shapes, numbers) {
+    let at = 0;
+    const take = (count) => numbers.subarray(at, at += count);
+    return shapes.map((shape) => {
+      const outputs = shape.suit_outputs + shape.shared_outputs;
+      return {
+        own: take(shape.suit_outputs * shape.suit_inputs),
+        pooled: take(outputs * (shape.suit_inputs + shape.shared_inputs)),
+        bias: take(outputs)
+      };
     });
-    return values;
+  }
+  var product = (matrix, values) => Float32Array.from({ length: matrix.length / values.length }, (_, row) => {
+    let sum = 0;
+    for (let i = 0; i < values.length; i++) sum += matrix[row * values.length + i] * values[i];
+    return sum;
+  });
+  var rectified = (values) => values.map((value) => Math.max(value, 0));
+  function logitsOf(network, input) {
+    const ofSuit = (suit) => Array.from({ length: 9 * 13 }, (_, i) => input[52 * Math.floor(i / 13) + 13 * suit + i % 13]);
+    let suits = [0, 1, 2, 3].map((suit) => Float32Array.from(ofSuit(suit)));
+    let shared = Float32Array.from(input.subarray(FACTS));
+    network.forEach(({ own, pooled, bias }, depth) => {
+      if (depth > 0) {
+        suits = suits.map(rectified);
+        shared = rectified(shared);
+      }
+      const sums = suits[0].map((_, i) => suits.reduce((sum, suit) => sum + suit[i], 0));
+      const common = product(pooled, Float32Array.of(...sums, ...shared)).map((value, i) => value + bias[i]);
+      suits = suits.map((suit) => product(own, suit).map((value, i) => value + common[i]));
+      shared = common.subarray(suits[0].length);
+    });
+    const decks = [0, 13].flatMap((first) => suits.flatMap((suit) => [...suit.subarray(first, first + 13)]));
+    return Float32Array.of(...decks, ...shared);
+  }
+  function decodeHalves(text) {
+    const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+    return Float32Array.from({ length: bytes.length / 2 }, (_, i) => {
+      const bits = bytes[2 * i] | bytes[2 * i + 1] << 8;
+      const exponent = bits >> 10 & 31;
+      const size = exponent ? (1024 + (bits & 1023)) * 2 ** (exponent - 25) : (bits & 1023) * 2 ** -24;
+      return bits >> 15 ? -size : size;
+    });
   }
 
   // src/choice.ts
+  var levels = [];
+  function addLevel(app, numbers) {
+    const { name, title, behaviour, layers } = app;
+    levels.push({ name, title, behaviour, network: networkOf(layers, numbers) });
+  }
   var NEVER = -1e9;
-  function inputOf(view, behaviour) {
+  function inputOf(view, { remembered_discards, noticed_actions }) {
     const input = encode(view);
-    if (behaviour.remembered_discards < view.pile.length) {
-      const remembered = maskOf(view.pile.slice(view.pile.length - behaviour.remembered_discards));
+    const forgotten = view.pile.length - remembered_discards;
+    if (forgotten > 0) {
+      const remembered = maskOf(view.pile.slice(forgotten));
       writePlane(input, 3, remembered);
       writePlane(input, 6, remembered & view.thrown[1]);
     }
-    if (behaviour.noticed_actions === 0) {
+    if (noticed_actions === 0) {
       writePlane(input, 4, 0n);
       writePlane(input, 6, 0n);
       input[FACTS + 20] = input[FACTS + 42] = 0;
     }
-    if (behaviour.noticed_actions < 2) writePlane(input, 7, 0n);
+    if (noticed_actions < 2) writePlane(input, 7, 0n);
     return input;
   }
   function prefer(view, behaviour, seed, logits) {
@@ -778,9 +818,6 @@ var gin = (() => {
     },
     gc: { ...POINTS_ONLY, next_starter: "alternate", layoff: "by-hand", stock_end: "wall" }
   };
-
-  // src/gin.ts
-  var levels = [];
   return __toCommonJS(gin_exports);
 })();
 if (typeof module === 'object') module.exports = gin;

@@ -2,13 +2,12 @@
 // remember is blanked in the network's input. docs/app.md explains the numbers of its behaviour.
 
 import { type Mask, bit, cardPoints, cardsOf, maskOf, rankOf, suitOf, suitsOf } from "./cards";
-import { FACTS, FACT_SCALES, encode, writePlane } from "./encoder";
+import { FACTS, encode, writePlane } from "./encoder";
 import { KNOCK, NUM_ACTIONS, PASS, STOCK, UPCARD } from "./hand";
 import { bestLayOff, columnOf, deadwoodOf } from "./melds";
-import { NUM_SUITS, type Network, decode, logitsOf } from "./network";
-import { outlookOf } from "./outlook";
+import { type Network, type Shape, logitsOf, networkOf } from "./network";
 import { mix, unit } from "./random";
-import { type View, pileCards } from "./view";
+import type { View } from "./view";
 
 /** A level's behaviour as data. */
 export interface Behaviour {
@@ -32,59 +31,33 @@ export interface Level {
   network: Network;
 }
 
-/** Levels as they are stored: their networks' layers by name, in base 64. */
-export interface StoredLevels {
-  levels: { name: string; title: string; behaviour: Behaviour; network: string }[];
-  networks: Record<string, { own: string; pooled: string; bias: string }[]>;
-}
-
-/** The levels that can be played: a script of stored levels calls `addLevels`. */
+/** The levels that can be played; a script of exported levels adds them. */
 export const levels: Level[] = [];
 
-export function addLevels(stored: StoredLevels): void {
-  const networks = new Map<string, Network>();
-  for (const [name, layers] of Object.entries(stored.networks)) {
-    const decoded = layers.map(({ own, pooled, bias }) => ({ own: decode(own), pooled: decode(pooled), bias: decode(bias) }));
-    networks.set(name, decoded);
-  }
-  for (const level of stored.levels) levels.push({ ...level, network: networks.get(level.network)! });
+/** Adds a level: what app.json says, and the numbers of network.bin. */
+export function addLevel(app: { name: string; title: string; behaviour: Behaviour; layers: Shape[] }, numbers: Float32Array): void {
+  const { name, title, behaviour, layers } = app;
+  levels.push({ name, title, behaviour, network: networkOf(layers, numbers) });
 }
 
 const NEVER = -1e9;
 
-const rememberedCards = (view: View, { remembered_discards }: Behaviour): Mask =>
-  maskOf(view.pile.slice(Math.max(0, view.pile.length - remembered_discards)));
-
-/** The view's input, with what is not remembered or noticed blanked. */
-function boundedInput(view: View, behaviour: Behaviour): Uint8Array {
+/** What the network reads: the view's input, with what is not remembered or noticed blanked. */
+export function inputOf(view: View, { remembered_discards, noticed_actions }: Behaviour): Uint8Array {
   const input = encode(view);
-  const remembered = rememberedCards(view, behaviour);
-  if (remembered !== pileCards(view)) {
+  const forgotten = view.pile.length - remembered_discards;
+  if (forgotten > 0) {
+    const remembered = maskOf(view.pile.slice(forgotten));
     writePlane(input, 3, remembered);
     writePlane(input, 6, remembered & view.thrown[1]);
   }
-  if (behaviour.noticed_actions === 0) {
+  if (noticed_actions === 0) {
     writePlane(input, 4, 0n);
     writePlane(input, 6, 0n);
     input[FACTS + 20] = input[FACTS + 42] = 0;
   }
-  if (behaviour.noticed_actions < 2) writePlane(input, 7, 0n);
+  if (noticed_actions < 2) writePlane(input, 7, 0n);
   return input;
-}
-
-/** The logits of a view's actions by the level's network alone. */
-export function levelLogits({ behaviour, network }: Level, view: View): Float32Array {
-  const input = boundedInput(view, behaviour);
-  const outlook = outlookOf(view, rememberedCards(view, behaviour), behaviour.noticed_actions > 0);
-  const suits = Array.from({ length: NUM_SUITS }, (_, suit) => {
-    const ofSuit = (bytes: Uint8Array, first: number): Uint8Array => bytes.subarray(first + 13 * suit, first + 13 * suit + 13);
-    const planes = Array.from({ length: 9 }, (_, plane) => [...ofSuit(input, 52 * plane)]).flat();
-    const costs = [0, 52].flatMap((first) => [...ofSuit(outlook, first)].map((byte) => byte / 64));
-    return Float32Array.of(...planes, ...costs);
-  });
-  const facts = [...input.subarray(FACTS)].map((byte, i) => byte * (FACT_SCALES[i] ?? 1));
-  const shared = Float32Array.of(...facts, outlook[104]! / 64, view.declined > 0 ? 1 : 0);
-  return logitsOf(network, { suits, shared });
 }
 
 /** Adds the level's preferences to the logits of discards and knocks, and rules out discards that leave too much deadwood. */
@@ -124,8 +97,8 @@ export function choose(level: Level, view: View, seed: bigint): { action: number
     const { laid } = bestLayOff(view.hand, view.spread);
     return { action: cardsOf(laid).find((card) => view.legal.includes(card)) ?? PASS, policy };
   }
-  const { behaviour } = level;
-  const logits = levelLogits(level, view);
+  const { behaviour, network } = level;
+  const logits = logitsOf(network, inputOf(view, behaviour));
   // At the wall, a player who took the upcard can only knock.
   const discards = view.legal[0]! < KNOCK;
   if (discards) prefer(view, behaviour, seed, logits);

@@ -1,5 +1,5 @@
 // A view as the 520 bytes that networks read: ten planes of 52 cells. Nine hold cards as 0 and 1, the last one holds small numbers.
-// docs/environment.md names every byte.
+// docs/app.md explains every byte.
 
 import { type Mask, bit, cardsOf, countOf, has } from "./cards";
 import { KNOCK, STOCK } from "./hand";
@@ -9,12 +9,6 @@ import { type View, pileCards } from "./view";
 export const INPUT_SIZE = 520;
 /** The first byte of the plane of numbers. */
 export const FACTS = 9 * 52;
-/** What networks multiply the numbers by, so that most of them lie between 0 and 1; those after them are 0. */
-export const FACT_SCALES: number[] = [
-  ...[1, 1, 1, 1, 1, 1, 1, 1, 1, 1 / 32, 1 / 64, 1 / 16, 1 / 10, 1, 1 / 64, 1 / 64, 1, 1 / 10, 1, 1, 1 / 8, 1 / 8],
-  ...[1 / 100, 1 / 100, 1 / 100, 1 / 100, 1 / 8, 1 / 8, 1 / 25, 1 / 25, 1, 1 / 100, 1 / 25],
-  ...[1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 / 4, 1 / 4],
-];
 const MAX_POINTS = 250;
 
 const clipped = (points: number): number => Math.min(Math.max(points, 0), MAX_POINTS);
@@ -59,7 +53,7 @@ function situation(view: View): (number | boolean)[] {
     phase === "upcard" && view.refused[1] !== 0n,
     view.toMove && view.taken !== null,
     view.stock,
-    view.numHistory,
+    view.actions,
     view.upcards,
     view.limit,
     view.limit === 0,

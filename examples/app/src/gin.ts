@@ -7,7 +7,6 @@ export * from "./game";
 export * from "./hand";
 export * from "./melds";
 export * from "./network";
-export * from "./outlook";
 export * from "./random";
 export * from "./rules";
 export * from "./view";

@@ -2,7 +2,7 @@
 
 import { type Mask, maskOf } from "./cards";
 import type { Game } from "./game";
-import { type Pair, type Phase, type Seat, legalActions, other, stockCount, unseenBy, upcardOf } from "./hand";
+import { type Pair, type Phase, type Seat, legalActions, other, stockCount, upcardOf } from "./hand";
 import { mix } from "./random";
 import type { Rules } from "./rules";
 
@@ -13,8 +13,6 @@ export interface View {
   thrown: Pair<Mask>;
   refused: Pair<Mask>;
   pile: number[];
-  /** Cards in the stock or unknown in the opponent's hand. */
-  unseen: Mask;
   spread: Mask[];
   /** My legal actions, ascending; none unless I am to move. */
   legal: number[];
@@ -31,7 +29,7 @@ export interface View {
   drawn: number | null;
   upcards: number;
   /** Actions so far in this hand. */
-  numHistory: number;
+  actions: number;
   /** Turns in which I could have knocked and did not. */
   declined: number;
   score: Pair<number>;
@@ -56,7 +54,6 @@ export function viewOf(game: Game, seat: Seat): View {
     thrown: mineFirst(hand.thrown),
     refused: mineFirst(hand.refused),
     pile: [...hand.pile],
-    unseen: unseenBy(hand, seat),
     spread: hand.spread,
     legal: toMove ? legalActions(hand) : [],
     phase: hand.phase,
@@ -69,7 +66,7 @@ export function viewOf(game: Game, seat: Seat): View {
     taken: hand.taken,
     drawn: hand.turn === seat ? hand.drawn : null,
     upcards: hand.upcards,
-    numHistory: hand.history.length,
+    actions: hand.history.length,
     declined: hand.declined[seat],
     score: mineFirst(game.score),
     boxes: mineFirst(game.boxes),
