@@ -64,7 +64,7 @@ def printed_by(monkeypatch, capsys, *words: str) -> str:
 def test_version_and_help_are_found_where_people_look(monkeypatch, capsys) -> None:
     assert ginenv.__version__ in printed_by(monkeypatch, capsys, "--version")
     assert printed_by(monkeypatch, capsys, "help") == printed_by(monkeypatch, capsys, "--help")
-    assert printed_by(monkeypatch, capsys, "help", "stress") == printed_by(monkeypatch, capsys, "stress", "--help")
+    assert printed_by(monkeypatch, capsys, "help", "conform") == printed_by(monkeypatch, capsys, "conform", "--help")
 
 
 @pytest.mark.parametrize("command", ["evaluate", "tournament", "levels show", "games play", "conform"])
@@ -142,7 +142,7 @@ def test_results_hold_the_command_that_wrote_them(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("missing", "extra", "program"),
-    [("rich", "match", ["evaluate.py", "simple"]), ("torch", "train", ["train.py"]), ("tyro", "match", ["evaluate.py", "stress"])],
+    [("rich", "match", ["evaluate.py", "simple"]), ("torch", "train", ["train.py"]), ("tyro", "match", ["evaluate.py", "conform"])],
 )  # fmt: skip
 def test_a_missing_extra_is_named_with_what_installs_it(missing, extra, program, tmp_path):
     """Of the programs at the top too, which must not import it before they can say so."""

@@ -5,6 +5,8 @@ import json
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import gymnasium as gym
 import numpy as np
@@ -14,15 +16,16 @@ import pytest
 from agents.arena import MatchSettings, play_match
 from agents.arena.conformance import check
 from agents.arena.series import play_series
-from agents.arena.stress import run
 from agents.cli import main
 from agents.levels.bench.measure import PlayersBySeries
 from agents.programs.player import BotLimits, OutsidePlayer, fault_text
 from ginenv.bots.heuristics import make_formula, make_simple
 from ginenv.errors import GinError
 from ginenv.tables.players import parse_player
+from tests.support.bad_bots import KINDS
 from tests.support.programs import PROGRAM_BEGINS, QUICK, ROOT, bad_bot, first_views, processes_of
 from tests.support.refusals import refuses
+from tests.support.scale import SCALE
 
 EXPECTED = {
     "crash": "crash-at-start crash killed orphan", "handshake": "wrong-protocol true-protocol split-text wrong-key", "flood": "flood",
@@ -190,11 +193,25 @@ def test_an_interrupted_check_gives_no_verdict(logger, monkeypatch):
     assert len(players) == 1
 
 
-def test_many_bad_bots_at_once_leave_nothing_behind():
-    kinds = ["crash", "illegal", "orphan", "no-json"]
-    result = run(ROOT / "agents" / "arena" / "bad_bots.py", kinds, 8, 4, lambda done: None)
-    assert not result.unnamed and result.remaining_processes == 0
-    assert {kind: set(named) for kind, named in result.faults.items()}["no-json"] == {"rubbish"}
+def test_many_bad_bots_at_once_leave_nothing_behind(monkeypatch):
+    mark = f"{os.getpid()}-many"
+    monkeypatch.setenv("BAD_BOT_TEST", mark)
+    kinds = [kind for kind in KINDS if SCALE > 1 and kind != "noise"] or ["crash", "illegal", "orphan", "no-json"]
+
+    def play(number):
+        kind, limits = kinds[number % len(kinds)], replace(QUICK, start_seconds=6, seconds=2)
+        settings = MatchSettings(limits=limits, luck=False, seed=number)
+        result = play_match(bad_bot(kind, number), "simple", pairs=2, settings=settings)
+        assert result.games["done"].all()
+        return kind, {fault["kind"] for fault in result.faults}
+
+    with ThreadPoolExecutor(4) as pool:
+        named = list(pool.map(play, range(8 * SCALE)))
+    assert all(found for _, found in named)
+    assert [found for kind, found in named if kind == "no-json"] == [{"rubbish"}] * sum(
+        k == "no-json" for k, _ in named
+    )
+    assert not set(processes_of(f"BAD_BOT_TEST={mark}")) - {os.getpid()}
 
 
 JAVA = """Exception in thread "main" java.lang.IllegalStateException: no card left

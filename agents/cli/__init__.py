@@ -67,7 +67,6 @@ COMMANDS = {
     "exploit": Command("agents.cli.measure:exploit", "PLAYER: trains best responses against a player", False),
     "conform": Command("agents.cli.programs:conform", "PROGRAM: does it keep to the line protocol?", extra="match"),
     "bot": Command("agents.cli.bot:bot", "PLAYER: our player as a program of that protocol", extra="match"),
-    "stress": Command("agents.cli.programs:stress", "matches against many bad programs", extra="match"),
     "levels": Command(
         "agents.cli.levels:levels", "show, build, fit, measure, export, import, reset", reads_arguments=True
     ),
@@ -90,7 +89,7 @@ INTERRUPTED = 130
 _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.EFBIG)
 
 # Words that ``evaluate.py`` takes as commands and not as players' names.
-BESIDE_MATCHES = ("tournament", "conform", "stress", "exploit")
+BESIDE_MATCHES = ("tournament", "conform", "exploit")
 
 
 def run(program: str, command: str, arguments: Sequence[str]) -> None:

@@ -52,7 +52,7 @@ def command(*words: object) -> str:
 
 def bad_bot(kind: str, seed: object = 0) -> str:
     """One of the bad programs, by its kind."""
-    return command(ROOT / "agents" / "arena" / "bad_bots.py", kind, seed)
+    return command(ROOT / "tests" / "support" / "bad_bots.py", kind, seed)
 
 
 Lines = Callable[[], list[dict[str, Any]]]

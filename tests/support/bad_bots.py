@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Bots that break the line protocol, each in its own way; the arena must survive all of them.
 
-    python -m agents.arena.bad_bots KIND [SEED]
+    python -m tests.support.bad_bots KIND [SEED]
 
 Each plays the last legal action until its fault occurs; the seed decides when.
 """
