@@ -169,6 +169,7 @@ def act(*events: dict, **more: object) -> dict:
     [
         (b"[1, 2", ["JSON"]),
         (b"{}", ["type"]),
+        (b"[]", ["object"]),
         ({"type": "hello", "protocol": 2, "rules": "eaai"}, ["protocol", "1"]),
         ({"type": "hello", "protocol": 1, "rules": "eaaj"}, ["eaaj", "eaai"]),
         (act(DEAL, phase="draw"), ["slot 1", "phase", "draw", "upcard"]),
@@ -182,7 +183,7 @@ def act(*events: dict, **more: object) -> dict:
         (act(DEAL, limit=9, phase="upcard"), ["limit", "9", "10"]),
         (act(DEAL, hand=["TS"], phase="upcard"), ["hand", "TS"]),
         (act(phase="upcard"), ["deal"]),
-        (act(DEAL | {"upcrad": "7D"}, phase="upcard"), ["upcrad"]),
+        (act(DEAL | {"upcrad": "7D"}, phase="upcard"), ["upcrad", "upcard"]),
     ],
 )
 def test_a_message_that_cannot_be_used_is_explained_and_changes_nothing(message, facts):

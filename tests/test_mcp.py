@@ -77,6 +77,7 @@ def test_bad_calls_say_what_is_legal_change_nothing_and_are_counted(tmp_path):
                 ("play", {"hand": 7, "action": "take"}, ["7", "1"]),
                 ("new_hand", {"opponent": "cmd:touch x"}, ["simple"]),
                 ("new_hand", {"rules": "eaaj"}, ["eaaj", "eaai"]),
+                ("new_hand", {"oponent": "formula"}, ["oponent", "opponent"]),
                 ("view", {"hand": "first"}, ["hand"]),
             ]
             for name, arguments, facts in wrong_calls:
@@ -86,7 +87,7 @@ def test_bad_calls_say_what_is_legal_change_nothing_and_are_counted(tmp_path):
             assert not wrong and again == text[text.index("Your cards") :]
             assert "Hint: your melds" in (await call(found, "view", hand=1, hint=True))[0]
             one, every = await call(found, "result", hand=1), await call(found, "result")
-            assert "Bad calls: 3. Hints: 1." in one[0] and "Bad calls: 7. Hints: 1." in every[0]
+            assert "Bad calls: 3. Hints: 1." in one[0] and "Bad calls: 8. Hints: 1." in every[0]
 
     asyncio.run(play())
 

@@ -1,6 +1,7 @@
 """``gin rate``: what a few hands say on the ladder, how a rating goes on, and what is told of programs."""
 
 import json
+import re
 from dataclasses import asdict
 
 import numpy as np
@@ -142,9 +143,10 @@ def program(tmp_path):
     return lambda fails: command(script, fails)
 
 
-def test_illegal_actions_and_tokens_are_counted(tmp_path, program):
+def test_illegal_actions_and_tokens_are_counted(tmp_path, program, capsys):
     path = tmp_path / "rating.json"
-    rate(RateConfig(player=program("illegal"), budget="4-hands", block=4, worlds=0, out=path))
+    rate(RateConfig(player=f"mine={program('illegal')}", budget="4-hands", block=4, worlds=0, out=path))
+    assert re.search(r"^mine, 4 hands", capsys.readouterr().out, re.MULTILINE)
     found = json.loads(path.read_text())
     # Each decision took back one; one more was played, and lost its hand.
     assert found["illegal"] == found["usage"]["illegal"] + 1 and found["forfeits"] == 1

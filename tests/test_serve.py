@@ -5,6 +5,8 @@ import os
 import shutil
 import socket
 import subprocess
+import urllib.error
+import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 
 import jsonschema
@@ -102,7 +104,10 @@ def test_a_session_answers_like_the_player_itself(server):
     [
         (b"{", 400, ["JSON"]),
         (b"[" * 100_000, 400, ["JSON"]),
+        (b"", 422, ["message"]),
+        ([], 422, ["object"]),
         ({"type": "act", "id": 1}, 422, ["games"]),
+        ({"type": "act", "id": 1, "gmaes": []}, 422, ["gmaes", "games"]),
         (act(DEAL, phase="draw"), 422, ["phase", "upcard"]),
         (b" " * 1_100_000, 413, ["1048576"]),
     ],
@@ -113,6 +118,16 @@ def test_a_bad_body_is_explained_and_the_session_goes_on(server, body, status, f
     assert found == status and answer["type"] == "error" and all(fact in answer["message"] for fact in facts)
     found, answer = server.call("POST", f"/sessions/{session}/act", act(DEAL, phase="upcard"))
     assert found == 200 and answer["answers"] == [{"slot": 1, "action": "take"}]
+
+
+def test_what_is_not_served_says_where_to_look(server):
+    for method, path, status in (("GET", "/nothing", 404), ("PATCH", "/tables", 405)):
+        found, answer = server.call(method, path)
+        assert found == status and f"{method} {path}" in answer["message"] and "/openapi.json" in answer["message"]
+    request = urllib.request.Request(f"{server.url}/tables", b"{}", {"Authorization": f"Bearer {TOKEN}"})
+    with pytest.raises(urllib.error.HTTPError) as caught:
+        urllib.request.urlopen(request)
+    assert caught.value.code == 422 and "Content-Type" in json.loads(caught.value.read())["message"]
 
 
 @pytest.mark.parametrize(
@@ -162,6 +177,8 @@ def test_a_memory_is_learned_exported_imported_and_reset(server):
     assert copied == record
     for damaged in ({}, memory["export"] | {"checksum": "0"}, memory["export"] | {"level": "level-1"}):
         assert server.call("PUT", address.format("Bob"), damaged)[0] == 422
+    status, answer = server.call("PUT", address.format("Bob"), memory)
+    assert status == 422 and "export" in answer["message"]
     assert server.call("DELETE", address.format("Ann"))[0] == 204
     assert server.call("GET", address.format("Ann"))[1]["export"]["opponents"] == {}
     assert server.call("GET", address.format("Bob"))[1]["export"]["opponents"]

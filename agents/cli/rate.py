@@ -22,6 +22,7 @@ from agents.interrupts import defer_interrupts
 from agents.programs.player import BotLimits
 from agents.reports.terminal import counted, fault_text, new_table, plain_console, progress_bar, this_command
 from ginenv.errors import GinError, must_be, quoted
+from ginenv.tables.players import short_name
 
 _BLOCKS = TypeAdapter(list[Block])
 # What a results file has to share with the command that continues it.
@@ -78,7 +79,7 @@ def rate(config: RateConfig) -> int | None:
     console = plain_console()
     fault = ""
     with defer_interrupts() as interrupts:
-        with progress_bar(console, 2 * pairs, f"rating {config.player}, hands") as tick:
+        with progress_bar(console, 2 * pairs, f"rating {short_name(config.player)}, hands") as tick:
             for opponent, count in found.steps(pairs, (config.block + 1) // 2, config.precision):
                 done = 2 * found.pairs
                 fault = _play(config, found, opponent, count, lambda hands, done=done: tick(done + hands))
@@ -93,7 +94,7 @@ def rate(config: RateConfig) -> int | None:
         with writing(path):
             write_json(path, document)
         console.print(f"results: {path}", markup=False, soft_wrap=True)
-        _show(console, config.player, document)
+        _show(console, short_name(config.player), document)
     if fault:
         raise GinError(f"{fault}; what was played before is kept, and the same command continues")
     return INTERRUPTED if interrupts.requested and found.pairs < pairs else None

@@ -12,13 +12,22 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, PlainValidator, TypeAdapter, ValidationError, WithJsonSchema
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    TypeAdapter,
+    ValidationError,
+    WithJsonSchema,
+    model_validator,
+)
 
 from agents.files import JsonError, parse_json
 from agents.programs.protocol import VERSION
 from ginenv.engine.rules import CHOICES, RANGES, Rules, get_rules
 from ginenv.engine.state import NUM_COLUMNS
-from ginenv.errors import GinError, quoted
+from ginenv.errors import GinError, quoted, unknown_name
 
 SCHEMA = Path(__file__).with_name("protocol.schema.json")
 # Of a hand: its longest history, with what follows the knock; and games in one line.
@@ -33,6 +42,13 @@ class Message(BaseModel):
     """Base of all messages and their parts: unknown keys and values of another type are refused."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_unknown_keys(cls, value: Any) -> Any:
+        if isinstance(value, dict) and (unknown := value.keys() - cls.model_fields.keys()):
+            raise GinError(unknown_name("key", min(unknown), cls.model_fields))
+        return value
 
 
 def rules_schema() -> dict[str, Any]:
@@ -300,7 +316,12 @@ def sentence_of(errors: Sequence[Any]) -> str:
     first = errors[0]
     own = first.get("ctx", {}).get("error")
     where = ".".join(str(part) for part in first["loc"] if part not in ("hello", "act", "bye", "body"))
-    text = first["msg"] if own is None else str(own)
+    if first["type"] == "missing":
+        return f"{where or 'the message'} is missing"
+    if first["type"] in ("model_attributes_type", "model_type", "dict_type"):
+        text = "a JSON object is expected"
+    else:
+        text = first["msg"] if own is None else str(own)
     return f"{where}: {text}" if where else text
 
 

@@ -6,6 +6,7 @@ import asyncio
 import secrets
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager
+from http import HTTPStatus
 from typing import Annotated, Any, TypeVar
 
 from fastapi import FastAPI, Path, Request, Security
@@ -24,7 +25,7 @@ from agents.programs.messages import Act, Action, AnswerList, Error, GameEntry, 
 from agents.serve.people import MAX_MEMORY, as_level
 from agents.serve.sessions import LimitError, NotFoundError, Session, Sessions, table_text
 from ginenv.engine.rules import get_rules
-from ginenv.errors import GinError
+from ginenv.errors import GinError, quoted
 from ginenv.tables.players import player_names
 
 # Bytes of a body, and of one that is too large.
@@ -323,6 +324,8 @@ def _add_memories(app: FastAPI, sessions: Sessions) -> None:
     async def import_memory(person: Person, level: LevelName, body: dict[str, Any], request: Request) -> Response:
         """Replaces what a level knows of a person by an export."""
         text = await request.body()
+        if "export" in body:
+            raise HTTPException(422, "a memory is put back as its export alone, without the keys around it")
         if len(text) > MAX_MEMORY:
             raise HTTPException(413, f"a memory has at most {MAX_MEMORY} bytes")
         await use(level, person, people.restore, text)
@@ -337,11 +340,19 @@ def _add_memories(app: FastAPI, sessions: Sessions) -> None:
 
 async def _http_problem(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    response = _problem(error.status_code, str(error.detail))
+    text = str(error.detail)
+    if text == HTTPStatus(error.status_code).phrase:
+        # The router's own: an address or a method that there is not.
+        asked = quoted(f"{request.method} {request.url.path}")
+        text = f"there is no {asked} here; GET /openapi.json describes every address"
+    response = _problem(error.status_code, text)
     response.headers.update(error.headers or {})
     return response
 
 
 async def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    return _problem(422, sentence_of(error.errors()))
+    text = sentence_of(error.errors())
+    if isinstance(error.body, bytes) and error.body:
+        text += "; a body is read with the header Content-Type: application/json"
+    return _problem(422, text)

@@ -20,7 +20,7 @@ from agents.serve.sessions import Session, Sessions
 from agents.serve.tables import PERSON, Table
 from ginenv.engine.cards import format_cards
 from ginenv.engine.rules import get_rules
-from ginenv.errors import GinError
+from ginenv.errors import GinError, unknown_name
 from ginenv.view.wording import ending_words, my_holding
 
 _INSTRUCTIONS = """\
@@ -77,6 +77,10 @@ class HandTools(MCPServer):
         """Calls a tool; whatever is wrong with the call becomes one sentence, and is counted."""
         async with self._turn:
             try:
+                tool = self._tool_manager.get_tool(name)
+                for each in arguments if tool else ():
+                    if each not in (known := tool.parameters["properties"]):
+                        raise ToolError(unknown_name("argument", each, known))
                 return await super().call_tool(name, arguments, context)
             except ToolError as error:
                 cause = error.__cause__ or error

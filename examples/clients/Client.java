@@ -11,7 +11,7 @@ import java.util.regex.*;
  */
 public class Client {
     static final String RANKS = "A23456789TJQK";
-    static final HttpClient HTTP = HttpClient.newHttpClient();
+    static final HttpClient HTTP = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
     static String url;
     static String call(String method, String path, String body) throws Exception {
         HttpRequest request = HttpRequest.newBuilder(URI.create(url + path))
