@@ -343,8 +343,8 @@ async def _http_problem(request: Request, error: Exception) -> Response:
     text = str(error.detail)
     if text == HTTPStatus(error.status_code).phrase:
         # The router's own: an address or a method that there is not.
-        asked = quoted(f"{request.method} {request.url.path}")
-        text = f"there is no {asked} here; GET /openapi.json describes every address"
+        wanted = quoted(f"{request.method} {request.url.path}")
+        text = f"there is no {wanted} here; GET /openapi.json describes every address"
     response = _problem(error.status_code, text)
     response.headers.update(error.headers or {})
     return response

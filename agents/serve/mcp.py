@@ -79,8 +79,8 @@ class HandTools(MCPServer):
             try:
                 tool = self._tool_manager.get_tool(name)
                 for each in arguments if tool else ():
-                    if each not in (known := tool.parameters["properties"]):
-                        raise ToolError(unknown_name("argument", each, known))
+                    if each not in (allowed := tool.parameters["properties"]):
+                        raise ToolError(unknown_name("argument", each, allowed))
                 return await super().call_tool(name, arguments, context)
             except ToolError as error:
                 cause = error.__cause__ or error
