@@ -78,9 +78,9 @@ class HandTools(MCPServer):
         async with self._turn:
             try:
                 tool = self._tool_manager.get_tool(name)
-                for each in arguments if tool else ():
-                    if each not in (allowed := tool.parameters["properties"]):
-                        raise ToolError(unknown_name("argument", each, allowed))
+                allowed = tool.parameters["properties"] if tool else arguments
+                if unknown := arguments.keys() - allowed.keys():
+                    raise ToolError(unknown_name("argument", min(unknown), allowed))
                 return await super().call_tool(name, arguments, context)
             except ToolError as error:
                 cause = error.__cause__ or error
