@@ -288,7 +288,7 @@ def test_a_file_in_place_of_a_name_gets_a_hint_how_it_becomes_a_player(spec, hin
 
 
 def test_a_python_class_is_taken_from_the_command_line_alone(own_bot):
-    with refuses(GinError, "own_bot"):
+    with refuses(GinError, "own_bot", "gin serve", "gin web", "gin play"):
         check_allowed(own_bot, ())
     check_allowed(own_bot, (own_bot,))
     with refuses(GinError, "py"):

@@ -1,7 +1,6 @@
 """``gin rate``: what a few hands say on the ladder, how a rating goes on, and what is told of programs."""
 
 import json
-import re
 from dataclasses import asdict
 
 import numpy as np
@@ -143,10 +142,11 @@ def program(tmp_path):
     return lambda fails: command(script, fails)
 
 
-def test_illegal_actions_and_tokens_are_counted(tmp_path, program, capsys):
-    path = tmp_path / "rating.json"
-    rate(RateConfig(player=f"mine={program('illegal')}", budget="4-hands", block=4, worlds=0, out=path))
-    assert re.search(r"^mine, 4 hands", capsys.readouterr().out, re.MULTILINE)
+def test_illegal_actions_and_tokens_are_counted_under_the_short_name(tmp_path, program, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rate(RateConfig(player=f"mine={program('illegal')}", budget="4-hands", block=4, worlds=0))
+    path = tmp_path / "runs" / "rate" / "mine.json"
+    assert "mine, 4 hands" in capsys.readouterr().out
     found = json.loads(path.read_text())
     # Each decision took back one; one more was played, and lost its hand.
     assert found["illegal"] == found["usage"]["illegal"] + 1 and found["forfeits"] == 1

@@ -72,6 +72,17 @@ def test_a_stranger_is_refused_everywhere(server, path, token):
         assert status == 401 and answer["type"] == "error"
 
 
+def test_a_client_that_wants_another_protocol_fills_no_log(tmp_path, capfd):
+    with serving(tmp_path) as served:
+        host, port = served.url.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port)), 60) as other:
+            # As Java's client begins.
+            lines = ["GET / HTTP/1.1", f"Host: {host}", f"Authorization: Bearer {TOKEN}", "Upgrade: h2c"]
+            other.sendall("\r\n".join([*lines, "Connection: Upgrade, close", "", ""]).encode())
+            assert b" 200 " in other.recv(100)
+    assert not capfd.readouterr().err
+
+
 def test_only_this_machine_is_listened_to(server):
     host, port = server.url.removeprefix("http://").split(":")
     assert host == "127.0.0.1"
@@ -175,6 +186,12 @@ def test_a_memory_is_learned_exported_imported_and_reset(server):
     assert server.call("PUT", address.format("Bob"), memory["export"])[0] == 204
     [copied] = server.call("GET", address.format("Bob"))[1]["export"]["opponents"].values()
     assert copied == record
+    status, answer = server.call("PUT", address.format("Bob"), memory)
+    assert status == 422 and "'export'" in answer["message"]
+    # A name that a path would split.
+    assert server.call("PUT", address.format("A%2FB"), memory["export"])[0] == 204
+    assert server.call("GET", address.format("a%2Fb"))[1]["person"] == "a/b"
+    assert server.call("DELETE", address.format("A%2FB"))[0] == 204
     for damaged in ({}, memory["export"] | {"checksum": "0"}, memory["export"] | {"level": "level-1"}):
         assert server.call("PUT", address.format("Bob"), damaged)[0] == 422
     status, answer = server.call("PUT", address.format("Bob"), memory)

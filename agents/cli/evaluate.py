@@ -97,7 +97,7 @@ class MatchConfig(Processes):
             salt=self.salt,
             batch=self.batch,
             forfeit=self.forfeit,
-            limits=BotLimits(start_seconds=max(20.0, self.seconds), seconds=self.seconds),
+            limits=BotLimits(start_seconds=max(BotLimits.start_seconds, self.seconds), seconds=self.seconds),
             luck=self.luck,
             until=SequentialTest(self.margin, self.alpha, self.beta) if self.until_significant else None,
         )

@@ -63,7 +63,9 @@ class RateConfig(Config):
     @property
     def path(self) -> Path:
         """The results file."""
-        return self.out or Path("runs/rate") / f"{re.sub(r'[^A-Za-z0-9._=-]+', '-', self.player)[-80:]}.json"
+        return (
+            self.out or Path("runs/rate") / f"{re.sub(r'[^A-Za-z0-9._=-]+', '-', short_name(self.player))[-80:]}.json"
+        )
 
 
 def rate(config: RateConfig) -> int | None:
@@ -102,7 +104,7 @@ def rate(config: RateConfig) -> int | None:
 
 def _play(config: RateConfig, found: ShortRating, opponent: str, pairs: int, tick: Any) -> str:
     """Plays and appends a block; returns why it does not count, if a program failed otherwise than by an illegal action."""
-    limits = BotLimits(start_seconds=max(20.0, config.seconds), seconds=config.seconds)
+    limits = BotLimits(start_seconds=max(BotLimits.start_seconds, config.seconds), seconds=config.seconds)
     settings = MatchSettings(unit="hands", seed=config.seed, forfeit="hand", limits=limits)
     block, hands, _ = play_block(config.player, opponent, settings, found.pairs, pairs, tick)
     broken = [fault for fault in block.faults if fault["forfeits"] and fault["kind"] != "illegal move"]

@@ -39,7 +39,7 @@ def check_allowed(name: str, allowed: Collection[str]) -> None:
     if kind not in player_names():
         raise GinError(
             f"{unknown_name('player', name, [*player_names(), *allowed])}. A program, a Python class or a directory "
-            "plays only where the command line names it: --allow NAME, or gin play --opponent NAME"
+            "plays only where the command line names it: --allow NAME of gin web or gin serve, gin play --opponent NAME"
         )
     if kind == "style":
         return

@@ -311,18 +311,19 @@ def read_message(text: str | bytes, kind: TypeAdapter[_Read]) -> _Read:
         raise MessageError(sentence_of(error.errors(include_url=False, include_input=False))) from None
 
 
+# What pydantic says in words of Python.
+_WORDS = {"missing": "this key is missing"} | dict.fromkeys(
+    ("model_attributes_type", "model_type", "dict_type"), "a JSON object is expected"
+)
+
+
 def sentence_of(errors: Sequence[Any]) -> str:
     """The first of pydantic's errors in a message, and where it is."""
     first = errors[0]
     own = first.get("ctx", {}).get("error")
     where = ".".join(str(part) for part in first["loc"] if part not in ("hello", "act", "bye", "body"))
-    if first["type"] == "missing":
-        return f"{where or 'the message'} is missing"
-    if first["type"] in ("model_attributes_type", "model_type", "dict_type"):
-        text = "a JSON object is expected"
-    else:
-        text = first["msg"] if own is None else str(own)
-    return f"{where}: {text}" if where else text
+    text = _WORDS.get(first["type"], first["msg"]) if own is None else str(own)
+    return f"{where or 'the message'}: {text}"
 
 
 def json_schema() -> dict[str, Any]:

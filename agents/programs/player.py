@@ -48,7 +48,8 @@ class BotLimits:
         end_seconds: time to end by itself after a ``bye``; then it is killed.
     """
 
-    start_seconds: float = 20.0
+    # Longer than our own players compile on first use.
+    start_seconds: float = 60.0
     seconds: float = 10.0
     batch: int = 256
     restarts: int = 1

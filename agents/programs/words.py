@@ -40,7 +40,7 @@ _VERBS = {
     "spread": "{who} laid out {melds}, and had the deadwood {deadwood}.",
     "lay off": "{who} laid off {cards}.",
     "done": "{who} laid off no more.",
-    "shown": "{who} ended with {cards}, {deadwood} points of deadwood.",
+    "shown": "{who} ended with {cards}, deadwood {deadwood}.",
 }
 
 

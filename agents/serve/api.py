@@ -311,7 +311,8 @@ def _add_memories(app: FastAPI, sessions: Sessions) -> None:
             engine = await sessions.engine(level)
             return await engine.run(work, as_level(engine.player).level, person, *more)
 
-    address = "/people/{person}/memories/{level}"
+    # Names may hold a slash.
+    address = "/people/{person:path}/memories/{level:path}"
 
     @app.get(address, response_model=Memory)
     async def read_memory(person: Person, level: LevelName) -> Response:
@@ -324,10 +325,12 @@ def _add_memories(app: FastAPI, sessions: Sessions) -> None:
     async def import_memory(person: Person, level: LevelName, body: dict[str, Any], request: Request) -> Response:
         """Replaces what a level knows of a person by an export."""
         text = await request.body()
-        if "export" in body:
-            raise HTTPException(422, "a memory is put back as its export alone, without the keys around it")
         if len(text) > MAX_MEMORY:
             raise HTTPException(413, f"a memory has at most {MAX_MEMORY} bytes")
+        if "checksum" not in body:
+            raise HTTPException(
+                422, "checksum: this key is missing; a memory is what GET of this address answers under 'export'"
+            )
         await use(level, person, people.restore, text)
         return Response(status_code=204)
 

@@ -81,10 +81,10 @@ def run(arguments: Sequence[str], program: str = "gin serve") -> None:
     host = f"[{chosen.host}]" if ":" in chosen.host else chosen.host
     shown = "the token of GIN_TOKEN" if given else f"the token {token}"
     print(f"Serving at http://{host}:{listening.getsockname()[1]} with {shown}\nCtrl-C ends it.", flush=True)
-    # No access log: it would name people.
+    # No access log: it would name people. No warnings: whoever asks for another protocol, as Java does, would fill it.
     config = uvicorn.Config(
         app,
-        log_level="warning",
+        log_level="error",
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=2,
