@@ -205,9 +205,8 @@ def test_the_end_of_input_saves_and_leaves(tmp_path, monkeypatch, capsys):
     ("arguments", "facts"),
     [
         (["replay", "nowhere.gin"], "nowhere.gin"), (["--player", "a|b"], "'a|b' 20"), (["--player", ""], "'' 20"), (["replay"], "FILE"),
-        (["resume", "--player", "Ghost"], "'Ghost'"), (["--describe-learning", "level-2", "--player", "Ghost"], "'Ghost'"),
-        (["--describe-learning", ""], "''"), (["--reset", ""], "''"), (["--player", "Ann", "--rules", "dg-standart"], "'dg-standard'"),
-        (["--describe-learning", "formula"], "'formula'"), (["--reset", "formula"], "'formula'"), (["--home", "/dev/null/x"], "/dev/null"),
+        (["resume", "--player", "Ghost"], "'Ghost'"), (["--player", "Ann", "--rules", "dg-standart"], "'dg-standard'"),
+        (["--home", "/dev/null/x"], "/dev/null"),
         (["--seed", "-1"], "--seed 0 -1"),
     ],
 )  # fmt: skip
@@ -221,7 +220,6 @@ def test_what_cannot_be_is_one_sentence_and_a_status(tmp_path, arguments, facts)
     [
         ("tyro", ()),
         ("torch", ("--player", "Ann", "--opponent", "level-1")),
-        ("torch", ("--describe-learning", "level-1")),
     ],
 )
 def test_what_an_extra_would_bring_is_named(tmp_path, missing, arguments):

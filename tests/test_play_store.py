@@ -115,11 +115,6 @@ def test_a_store_that_cannot_be_read_is_left_as_it_is(tmp_path):
         Home(tmp_path)
     assert path.read_bytes() == b"dear diary\n" * 1000
     path.unlink()
-    Home(tmp_path)
-    change(tmp_path, "INSERT INTO migration (version) VALUES (99)")
-    with refuses(FileError, "(99)"):
-        Home(tmp_path)
-    change(tmp_path, "DELETE FROM migration WHERE version = 99")
     Home(tmp_path).create("Ann").close()
     change(tmp_path, "UPDATE player SET name = ?", "\x1b[2J")
     with refuses(FileError, "'player'"):

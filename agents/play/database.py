@@ -1,4 +1,4 @@
-"""The one SQLite file of the store: its schema, its migration to newer versions, and transactions.
+"""The one SQLite file of the store: its schema, and transactions.
 
 Values go to statements as parameters (``?``), never in their text. The file is in write-ahead mode: readers never wait, writers wait
 for one another, and a process that is killed at any moment loses nothing that was committed. A power failure may lose the last moments
@@ -7,7 +7,6 @@ before it, but never half of a commit.
 
 from __future__ import annotations
 
-import itertools
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -24,7 +23,7 @@ from ginenv.errors import quoted
 # Seconds that a writer waits for another process.
 _PATIENCE = 30.0
 
-_VERSION_1 = (
+_SCHEMA = (
     """CREATE TABLE player (
         id INTEGER PRIMARY KEY,
         name TEXT NOT NULL,
@@ -124,22 +123,19 @@ _VERSION_1 = (
         token TEXT NOT NULL UNIQUE
     )""",
 )
-_MIGRATION = "CREATE TABLE migration (version INTEGER PRIMARY KEY, made TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP)"
 # What SQLite calls the values of a column of each type.
 _KINDS = {"INTEGER": "integer", "TEXT": "text", "REAL": "real"}
 # Control characters, which a terminal would obey; a record has lines, and its reader looks at what they hold.
 _CONTROL, _LINES = "'*[' || char(1, 45, 31) || char(127, 45, 159) || ']*'", ("record",)
 # The longest text or value, and so the most that one row of a stranger's file can take.
 _LONGEST = 64 << 20
-# The steps that make version n from version n - 1; a step that was ever released is not changed again.
-_STEPS = (_VERSION_1,)
 
 
 @cache
 def _tables() -> dict[str, tuple[str, dict[str, str]]]:
     """Every table by its name: the statement that makes it, and for each column the types of its values."""
     with closing(sqlite3.connect(":memory:")) as made:
-        for statement in itertools.chain(*_STEPS):
+        for statement in _SCHEMA:
             made.execute(statement)
         statements = made.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'").fetchall()
         columns = {name: made.execute(f"PRAGMA table_info({name})").fetchall() for name, _ in statements}
@@ -160,7 +156,7 @@ class Database:
         path: the file; created when needed.
 
     Raises:
-        FileError: if it cannot be written, is damaged, or is not of this program or of a later version of it; it is left as it is.
+        FileError: if it cannot be written, is damaged, or is not of this program; it is left as it is.
     """
 
     def __init__(self, path: Path) -> None:
@@ -175,34 +171,36 @@ class Database:
             self._file.row_factory = sqlite3.Row
             self._file.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
             try:
-                self._check()
+                is_new = self._is_new()
                 for pragma in ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON"):
                     self._file.execute(f"PRAGMA {pragma}")
-                self._migrate()
-                self._check_values()
+                if is_new:
+                    with self.transaction():
+                        for statement in _SCHEMA:
+                            self.run(statement)
+                else:
+                    self._check_values()
             except BaseException:
                 self._file.close()
                 raise
 
-    def _check(self) -> None:
-        """Refuses a damaged file, one with tables of another program, and one in which our writing sets off a stranger's statements."""
+    def _is_new(self) -> bool:
+        """Whether the file holds nothing; refuses a damaged one, and one in which our writing sets off a stranger's statements."""
         (found,) = self._file.execute("PRAGMA quick_check(1)").fetchone()
         if found != "ok":
             raise FileError(f"{self.path} cannot be used: it is damaged ({' '.join(str(found).split())[:200]})")
-        tables = {row["name"]: row["sql"] for row in self.rows("SELECT name, sql FROM sqlite_master")}
-        triggers = self.rows("SELECT name FROM sqlite_master WHERE type = 'trigger'")
-        if triggers or (tables and tables.get("migration") != _MIGRATION):
-            what = f"its trigger {quoted(triggers[0]['name'])}" if triggers else f"its table {quoted(min(tables))}"
-            raise FileError(f"{self.path} cannot be used: {what} is not of this program")
+        made = {row["name"]: row for row in self.rows("SELECT type, name, sql FROM sqlite_master")}
+        for name, row in made.items():
+            if row["type"] == "trigger":
+                raise FileError(f"{self.path} cannot be used: its trigger {quoted(name)} is not of this program")
+        for table, (statement, _) in _tables().items() if made else ():
+            if table not in made or made[table]["sql"] != statement:
+                raise FileError(f"{self.path} cannot be used: its table {table!r} is not what this program makes")
+        return not made
 
     def _check_values(self) -> None:
-        """Refuses tables and values that this program does not write: SQLite itself lets any column hold anything."""
-        found = {
-            row["name"]: row["sql"] for row in self.rows("SELECT name, sql FROM sqlite_master WHERE type = 'table'")
-        }
-        for table, (statement, columns) in _tables().items():
-            if found.get(table) != statement:
-                raise FileError(f"{self.path} cannot be used: its table {table!r} is not what this program makes")
+        """Refuses values that this program does not write: SQLite itself lets any column hold anything."""
+        for table, (_, columns) in _tables().items():
             wrong = [f"typeof({name}) NOT IN ({allowed})" for name, allowed in columns.items()]
             wrong += [
                 f"{name} GLOB {_CONTROL}" for name, types in columns.items() if "text" in types and name not in _LINES
@@ -211,20 +209,6 @@ class Database:
                 raise FileError(
                     f"{self.path} cannot be used: its table {table!r} holds a value of another type than its column, or control characters"
                 )
-
-    def _migrate(self) -> None:
-        if not self.rows("SELECT 1 FROM sqlite_master WHERE name = 'migration'"):
-            self.run(_MIGRATION)
-        version = self.rows("SELECT coalesce(max(version), 0) AS version FROM migration")[0]["version"]
-        if not 0 <= version <= len(_STEPS):
-            raise FileError(
-                f"{self.path} is of another version ({version}) of this program, which reads up to {len(_STEPS)}"
-            )
-        for number in range(version + 1, len(_STEPS) + 1):
-            with self.transaction():
-                for statement in _STEPS[number - 1]:
-                    self.run(statement)
-                self.run("INSERT INTO migration (version) VALUES (?)", number)
 
     @contextmanager
     def _store_errors(self) -> Iterator[None]:

@@ -130,8 +130,8 @@ def checked_level(level: str) -> str:
     return spec.argument or spec.kind
 
 
-def describe_level_learning(level: str, person: str | None, home: Path) -> str:
-    """What a level has learned, from a person (everybody when left out) and as a whole, in words and numbers.
+def describe_level_learning(level: str, person: str, home: Path) -> str:
+    """What a level has learned, from a person and as a whole, in words and numbers.
 
     Raises:
         GinError: if there is no such level, or what it has learned cannot be read.

@@ -2,7 +2,6 @@
 
 gin explain ginview1 rules=eaai ...               a view
 gin explain gin1 rules=eaai ...                   a position, as the replay at the table prints it
-gin explain game.gin --hand 2 --move 5            a position of a record
 gin explain ... --player search:worlds=1024       a search with other settings
 """
 
@@ -10,12 +9,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import tyro
-from matplotlib.figure import Figure
 from pydantic import Field
 from rich import box
 from rich.console import Console
@@ -23,7 +20,6 @@ from rich.table import Table
 from rich.text import Text
 
 from agents.config import Config
-from agents.files import write_atomic, writing
 from agents.search.player import SearchPlayer
 from ginenv.bots.hand_kernels import danger_of, fillers, live_ways
 from ginenv.bots.reasons import Estimates, reason
@@ -31,8 +27,6 @@ from ginenv.engine.actions import KNOCK, PHASE_DISCARD, STOCK, action_name, pars
 from ginenv.engine.cards import RANKS, SUIT_SYMBOLS, format_cards
 from ginenv.engine.melds import deadwood
 from ginenv.errors import GinError, TextError
-from ginenv.hands.hand import Hand
-from ginenv.hands.records import read_record
 from ginenv.hands.text import parse_position, parse_view
 from ginenv.tables.players import make_player
 
@@ -43,66 +37,33 @@ class ExplainConfig(Config):
     """Explains what the search plays in a position, and its belief about the opponent's hand.
 
     Attributes:
-        position: a view (ginview1 ...), a position (gin1 ...) or the file of a record.
-        hand: for a record, the number of the hand, from 1 (default: the last one).
-        move: for a record, explain the position before this action of the hand, from 1 (default: its last decision).
+        position: a view (ginview1 ...) or a position (gin1 ...).
         player: the search, with its settings, as in search:worlds=1024.
         seed: seed of the sampled worlds.
         as_json: print JSON instead of tables.
-        png: also write a picture to this file.
     """
 
     position: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="POSITION ...")]
-    hand: int | None = Field(None, ge=1)
-    move: int | None = Field(None, ge=1)
     player: str = "search"
     seed: int = Field(0, ge=0)
     as_json: Annotated[bool, tyro.conf.arg(name="json")] = False
-    png: Path | None = None
 
 
-def read_view(text: str, hand: int | None = None, move: int | None = None) -> np.ndarray:
-    """The view of the seat to move.
-
-    Args:
-        text: a view, a position, or the path of a record.
-        hand: for a record, see ``ExplainConfig``.
-        move: for a record, see ``ExplainConfig``.
-
-    Returns:
-        ``VIEW[1]``.
+def read_view(text: str) -> np.ndarray:
+    """The view of the seat to move, ``VIEW[1]``, from the text of a view or of a position.
 
     Raises:
-        TextError: if the text cannot be read, or has no such hand or move.
+        TextError: if the text cannot be read, or no seat is to move.
     """
-    kind = text.split(maxsplit=1)[0] if text.strip() else ""
-    if kind in ("gin1", "ginview1"):
-        if hand is not None or move is not None:
-            raise TextError("hand and move are numbers in a record; a line of text is one position")
-        return parse_view(text) if kind == "ginview1" else _to_move(parse_position(text))
-    if not Path(text).is_file():
-        raise TextError(f"{text[:60]!r} is not a view (ginview1 ...), a position (gin1 ...) or the path of a record")
-    return _to_move(_moment(Path(text), hand, move))
-
-
-def _to_move(hand: Hand) -> np.ndarray:
+    kind = text.partition(" ")[0]
+    if kind == "ginview1":
+        return parse_view(text)
+    if kind != "gin1":
+        raise TextError(f"{text[:60]!r} is not a view (ginview1 ...) or a position (gin1 ...)")
+    hand = parse_position(text)
     if hand.is_over:
         raise TextError(f"no seat is to move: the hand is over ({hand.outcome})")
     return hand.view()
-
-
-def _moment(path: Path, number: int | None, move: int | None) -> Hand:
-    """The position before an action of a record."""
-    hands = read_record(path).hands
-    number = len(hands) if number is None else number
-    if number > len(hands):
-        raise TextError(f"{path} has no hand {number}; its hands are 1 to {len(hands)}")
-    played = hands[number - 1]
-    last = len(played.history) + (not played.is_over)
-    move = last if move is None else move
-    if move > last:
-        raise TextError(f"hand {number} of {path} has no move {move}; its moves are 1 to {last}")
-    return played.after(move - 1)
 
 
 def explain(view: np.ndarray, player: SearchPlayer, also: Sequence[int] = ()) -> dict[str, Any]:
@@ -234,32 +195,6 @@ def _shaded(chance: float) -> Text:
     return Text(f"{100 * chance:.0f}", style=f"white on rgb({level},60,{max(40, 150 - level)})")
 
 
-def picture(about: dict[str, Any]) -> Figure:
-    """The result of ``explain`` as bars of the candidates and a map of the belief (suits by ranks)."""
-    rows = about["candidates"][::-1]
-    figure = Figure(figsize=(8, 3.5 + 0.3 * len(rows)), layout="constrained")
-    bars, belief = figure.subplots(2, 1, height_ratios=[0.3 * len(rows) + 0.8, 2.2])
-    figure.suptitle(f"{about['hand']}   deadwood {about['deadwood']}")
-    bars.barh(
-        [line["action"] for line in rows],
-        [100 * line["difference"] for line in rows],
-        xerr=[100 * line["difference_error"] for line in rows],
-        color=["#2b6cb0" if line["difference"] > 0 else "#a0b4c8" for line in rows],
-    )
-    bars.axvline(0, color="#606060", linewidth=0.8)
-    best = next(line for line in rows if line["action"] == about["action"])
-    bars.set_xlabel(f"{about['value_is']}, in hundredths, beside {best['action']}: {100 * best['value']:.1f}")
-    chances = np.array(about["belief"])
-    belief.imshow(chances, cmap="Reds", vmin=0, vmax=1, aspect="auto")
-    belief.set_xticks(range(13), list(RANKS))
-    belief.set_yticks(range(4), list(SUIT_SYMBOLS))
-    belief.set_title("the opponent holds, %", fontsize="medium")
-    for suit, rank in zip(*np.nonzero(chances), strict=True):
-        chance = chances[suit, rank]
-        belief.text(rank, suit, f"{100 * chance:.0f}", ha="center", va="center", color="w" if chance > 0.6 else "k")
-    return figure
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     """The command ``gin explain``.
 
@@ -270,7 +205,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         GinError: if the position cannot be read, or the player cannot be made or is not a search.
     """
     config = tyro.cli(ExplainConfig, prog="gin explain", args=arguments)
-    view = read_view(" ".join(config.position), config.hand, config.move)
+    view = read_view(" ".join(config.position))
     player = make_player(config.player, config.seed)
     if not isinstance(player, SearchPlayer):
         raise GinError(f"player {config.player!r} cannot be explained; it must be search, with or without settings")
@@ -280,6 +215,3 @@ def main(arguments: Sequence[str] | None = None) -> None:
     else:
         for table in tables(about):
             Console().print(table)
-    if config.png:
-        with writing(config.png):
-            write_atomic(config.png, lambda temporary: picture(about).savefig(temporary, format="png", dpi=110))

@@ -19,20 +19,16 @@ COLUMNS = {
     "game": ["id", "player", "name", "seat", "name_0", "rules", "begun", "record", "over", "winner", "score_0"],
     "hand": ["game", "number", "starter", "score_1", "ended", "winner", "points", "deadwood_0"],
     "decision": ["hand", "move", "seat", "phase", "action", "words"],
-    "migration": ["version", "made"],
 }
 SCHEMAS = (
     "DROP TABLE game",
     "DROP TABLE player",
-    "DROP TABLE migration",
     "ALTER TABLE hand RENAME TO hands",
     "ALTER TABLE player RENAME COLUMN options TO choices",
     "ALTER TABLE game ADD COLUMN more TEXT",
     "CREATE TRIGGER spy AFTER UPDATE ON player BEGIN DELETE FROM game; END",
     "DROP TABLE mistake; CREATE VIEW mistake AS SELECT id AS game, name AS mark FROM player",
     "DROP TABLE game; CREATE TABLE game (id INTEGER PRIMARY KEY)",
-    "UPDATE migration SET version = 7",
-    "DELETE FROM migration",
     "PRAGMA user_version = 9; PRAGMA application_id = 77",
     "CREATE TABLE others (a)",
     "UPDATE player SET name = replace(hex(zeroblob(50000)), '00', 'x')",
@@ -41,9 +37,7 @@ SCHEMAS = (
 FOREIGN = (
     "CREATE TABLE urls (id INTEGER PRIMARY KEY, url TEXT); INSERT INTO urls (url) VALUES ('x')",
     "CREATE TABLE player (name TEXT); INSERT INTO player VALUES ('Ann')",
-    "CREATE TABLE migration (version TEXT); INSERT INTO migration VALUES ('x')",
-    "CREATE TABLE migration (version INTEGER, made TEXT); INSERT INTO migration VALUES (1, 'x')",
-    "CREATE VIEW migration AS SELECT 1 AS version",
+    "CREATE VIEW player AS SELECT 1 AS id",
 )
 
 

@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal
 
 import tyro
 
-from agents.play.opponents import describe_level_learning, reset_level
 from agents.play.options import Options
 from agents.play.session import Session
 from agents.play.store import Home, PlayerFile, default_home
@@ -38,8 +37,6 @@ class Arguments:
         rules: a preset, and changes to it, as in dg-standard,target=150.
         seed: deal the same cards every time.
         freeze: levels do not learn from you in this session.
-        describe_learning: print what a level has learned (from --player, or from everybody), and exit.
-        reset: reset a level to how it was installed, and exit.
     """
 
     command: Annotated[Literal["menu", "new", "resume", "replay"], tyro.conf.Positional] = "menu"
@@ -50,8 +47,6 @@ class Arguments:
     rules: Annotated[str | None, _word("RULES")] = None
     seed: Annotated[int | None, _word("NUMBER")] = None
     freeze: Annotated[bool, tyro.conf.FlagCreatePairsOff, tyro.conf.arg(help_behavior_hint="")] = False
-    describe_learning: Annotated[str | None, _word("LEVEL")] = None
-    reset: Annotated[str | None, _word("LEVEL")] = None
 
 
 def choose_player(terminal: Terminal, home: Home, name: str | None, may_create: bool) -> PlayerFile:
@@ -103,13 +98,7 @@ def run(arguments: Sequence[str], program: str = "gin play") -> None:
             replay(terminal, chosen.file.name, read_record(chosen.file))
             return
         with Home(chosen.home) as home:
-            if chosen.reset is not None:
-                terminal.say(reset_level(chosen.reset, home.path))
-            if chosen.describe_learning is not None:
-                person = None if chosen.player is None else home.canonical_name(chosen.player)
-                terminal.say(describe_level_learning(chosen.describe_learning, person, home.path))
-            if chosen.reset is None and chosen.describe_learning is None:
-                _play(terminal, home, chosen)
+            _play(terminal, home, chosen)
     except (LeaveError, KeyboardInterrupt):
         terminal.say("")
     except OSError as error:
