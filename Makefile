@@ -165,7 +165,6 @@ results: $(PEERS)
 	for rules in $(PRESETS); do for rival in formula benchmarks/checkpoints/previous; do \
 	  $(BIN)/python evaluate.py network $$rival --rules $$rules --hands $(GAMES) --seed 32 --workers 2 \
 	    --out benchmarks/results/network-$$(basename $$rival | sed s/formula/rules/)-$$rules.json || exit 1; done; done
-	$(BIN)/python -m benchmarks.strength.knocks network
 	$(BIN)/python -m benchmarks.strength.beliefs agents/data/network
 	$(BIN)/python -m benchmarks.tables
 

@@ -30,8 +30,6 @@ README = ROOT / "README.md"
 PAGE = ROOT / "docs" / "results.md"
 PICTURE = ROOT / "docs" / "hand.png"
 RESULTS = ROOT / "benchmarks" / "results"
-CURVE = ROOT / "agents" / "data" / "network" / "curve.json"
-_PANEL = ("simple", "formula", "camper", "knocker")
 # Opponents in the training pool; the others were kept out of training.
 SEEN = ("simple", "formula", "camper", "knocker", "easy")
 # Turns for which the tables show the belief.
@@ -136,13 +134,6 @@ SCALING = """The total number of games is the same in every row (`python -m benc
 spread over single rounds shows how far the ratios can be trusted."""
 
 
-GPU = """The recipe of `configs/gpu.yaml` for the few minutes for which a card was available, beside the first and longest step of
-`make network` (`configs/strong.yaml`). Much differs besides the machine: the card's network is wider, it imitates for 10 M
-decisions, not 1 M, its batches are eight times and its minibatches four times as large, and its schedules run over 120 M
-decisions, not 280 M; the two cores were shared with other work for the first 47 M. Games won of 1,000 each, on deals kept for
-choosing, at most 3.1 points either way; the minutes leave the measuring out. On the card, with torch {torch}: `{command}`."""
-
-
 def _decisions_heading(cores: int, units: bool) -> str:
     return f"decisions per second ({cores} cores {'with' if units else 'without'} matrix units)"
 
@@ -172,33 +163,6 @@ def scaling_table() -> list[str]:
         ])  # fmt: skip
     heading = _decisions_heading(scaling["machine"]["cores"], scaling["bfloat16_units"])
     return table(["processes", "threads of each", heading, "beside one thread", "in single rounds"], rows)
-
-
-def gpu_table() -> list[str]:
-    """The recipe's learning curve on a GPU, beside that on two cores."""
-    card = json.loads((RESULTS / "training_gpu.json").read_text(encoding="utf-8"))
-    where = f"one {card['machine']['device']}, {card['config']['threads']} threads"
-    rows = []
-    for name, curve in ((where, card["curve"]), ("two cores", json.loads(CURVE.read_text(encoding="utf-8")))):
-        for point in curve:
-            shares = [f"{100 * point['panel'][other]['games_won']:.1f} %" for other in _PANEL]
-            rows.append([name, f"{point['minutes']:.1f}", f"{point['decisions'] / 1e6:.1f} M", *shares])
-    about = GPU.format(torch=card["versions"]["torch"], command=card["command"])
-    return [
-        f"{about}\n",
-        *table(["trained on", "minutes", "decisions", *(f"against `{name}`" for name in _PANEL)], rows),
-    ]
-
-
-def growth_table() -> list[str]:
-    """What more costs."""
-    figures = json.loads((RESULTS / "growth_of_cost.json").read_text(encoding="utf-8"))["figures"]
-    rows = [
-        [what, f"{count:,}", f"{value:,.0f}" if value >= 100 else f"{value:.1f}"]
-        for what, row in figures.items()
-        for count, value in sorted((int(count), value) for count, value in row.items())
-    ]
-    return table(["what", "how many", "measured"], rows)
 
 
 def executors_table() -> list[str]:
@@ -332,9 +296,7 @@ SECTIONS: tuple[tuple[str, str, Callable[[], list[str]]], ...] = (
     ("Speed", SPEED, speed_table),
     ("Training", TRAINING, training_table),
     ("Training on several processes", SCALING, scaling_table),
-    ("Training on a GPU", "", gpu_table),
     ("Matches in other processes", "One run of `python -m benchmarks.speed.executors`.", executors_table),
-    ("What more costs", "One run of `python -m benchmarks.speed.growth_of_cost`.", growth_table),
 )
 
 
@@ -342,8 +304,7 @@ def results() -> str:
     """``docs/results.md``: every table."""
     about = """# Results
 
-Written by `python -m benchmarks.tables` from the files in `benchmarks/results/` and the learning curve of the network that ships; do not
-edit it by hand.
+Written by `python -m benchmarks.tables` from the files in `benchmarks/results/`; do not edit it by hand.
 
 Rules `eaai` unless said, 95 % intervals. Matches are on held-out mirrored deals, and clustered by deal; what
 levels gain is clustered by series or history. The command behind each figure is in `benchmarks/README.md`.

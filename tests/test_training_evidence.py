@@ -19,7 +19,6 @@ from agents.network.checkpoint import CRITIC, CheckpointError, load_critic, save
 from agents.network.nets import Actor, Critic, FrozenActor
 from agents.reports import beliefs as belief_report
 from agents.reports.beliefs import BeliefMeter, card_rows, counting_chances, log_losses, measure_belief
-from agents.reports.knocks import knock_shares
 from agents.training import diagnostics, ppo
 from agents.training.learner import Learner
 from agents.training.selfplay import finished
@@ -226,17 +225,6 @@ def test_a_critic_that_values_all_alike_is_compared_without_a_warning() -> None:
         warnings.simplefilter("error", np.exceptions.RankWarning)
         diagnostics.write_diagnostics(writer, learner)  # type: ignore[arg-type]
     assert "calibration/error" in writer.written and "calibration/slope" not in writer.written
-
-
-def test_shares_of_knocks_are_by_own_turn_and_deadwood_and_leave_gin_out():
-    could, did = np.zeros((20, 11), np.int64), np.zeros((20, 11), np.int64)
-    could[0, 0] = did[0, 0] = 50  # gin in the first turn
-    could[1, 8], did[1, 8] = 10, 9
-    could[11, 2], did[11, 2] = 40, 1
-    entries = {(*entry["turns"], *entry["deadwood"]): entry for entry in knock_shares(could, did)}
-    assert entries[1, 2, 7, 10] == {"turns": [1, 2], "deadwood": [7, 10], "chances": 10, "knocked": 0.9}
-    assert entries[11, 12, 1, 3]["knocked"] == 1 / 40
-    assert entries[1, 2, 1, 3]["chances"] == 0 and entries[1, 2, 1, 3]["knocked"] is None
 
 
 def test_a_checkpoint_carries_its_critic_and_refuses_another(tmp_path):

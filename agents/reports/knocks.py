@@ -1,36 +1,14 @@
-"""Knocks by own turn and by deadwood left: how often a player knocks when it can, and what a knock earns.
+"""What knocks earn, by own turn and by deadwood left.
 
 Gin is left out, because going gin is not a choice.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 TURN_RANGES = ((1, 2), (3, 4), (5, 6), (7, 8), (9, 10), (11, 12))
 DEADWOOD = ((1, 3), (4, 6), (7, 10))
-
-
-def knock_shares(could: np.ndarray, did: np.ndarray) -> list[dict[str, Any]]:
-    """Shares of the chances to knock that were used, by groups of turns and deadwood.
-
-    Args:
-        could: ``int[turns, deadwood]``, turns in which the player could knock, by own turn (from 0) and least deadwood.
-        did: ``int[turns, deadwood]``, turns in which it did.
-
-    Returns:
-        An entry for every group: turns, deadwood, chances, and the share that was used (``None`` where there were none).
-    """
-    entries = []
-    for first, last in TURN_RANGES:
-        for low, high in DEADWOOD:
-            part = (slice(first - 1, last), slice(low, high + 1))
-            chances, used = int(could[part].sum()), int(did[part].sum())
-            share = used / chances if chances else None
-            entries.append({"turns": [first, last], "deadwood": [low, high], "chances": chances, "knocked": share})
-    return entries
 
 
 def knock_points(ended: np.ndarray, points: np.ndarray) -> list[list[tuple[int, float | None]]]:

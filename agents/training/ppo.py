@@ -156,7 +156,7 @@ def select_training_rows(learner: Learner, rows: np.ndarray) -> np.ndarray:
     steps = learner.steps.reshape(-1)[rows]
     chosen = np.isfinite(steps["waiting"])
     if learner.config.q_weight:
-        # Elsewhere advantages are luck alone (benchmarks.strength.gradient_noise); rows at random do not mislead the critic.
+        # Elsewhere advantages are luck alone (docs/log/training.md); rows at random do not mislead the critic.
         chosen |= np.isfinite(steps["choice"])
         rest = np.flatnonzero(~chosen)
         order = torch.randperm(len(rest), generator=learner.generator).numpy()

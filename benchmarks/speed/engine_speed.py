@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.speed import peers_openspiel, peers_rlcard
+from benchmarks.speed import other_engines
 from benchmarks.speed.throughput import Throughput, compare, measure, write_results
 from ginenv.engine.engine import STATE
 from ginenv.engine.perft import NUM_COUNTS, Policy, play_hands
@@ -47,9 +47,9 @@ def measurements(seconds: float) -> list[Callable[..., Throughput]]:
     return [
         partial(random_hands, "openspiel", seconds),
         partial(random_hands, "eaai", seconds),
-        partial(peers_rlcard.random_hands, seconds),
-        partial(peers_openspiel.random_hands_cloned, seconds),
-        partial(peers_openspiel.random_hands, seconds),
+        partial(other_engines.rlcard_hands, seconds),
+        partial(other_engines.openspiel_hands_cloned, seconds),
+        partial(other_engines.openspiel_hands, seconds),
     ]
 
 

@@ -14,7 +14,7 @@ import gymnasium as gym
 import numpy as np
 
 import ginenv
-from benchmarks.speed.peers_openspiel import random_hands_observed
+from benchmarks.speed.other_engines import openspiel_hands_observed
 from benchmarks.speed.throughput import Throughput, compare, measure, write_results
 from ginenv.engine.bits import nth_bit
 from ginenv.engine.jit import below, kernel, mix, popcount, row_record
@@ -72,11 +72,11 @@ class _Player:
         return self.actions
 
 
-def vector_steps(name: str = "random", num_envs: int = NUM_ENVS, seconds: float = 3.0, seed: int = 0) -> Throughput:
+def vector_steps(seconds: float, seed: int = 0) -> Throughput:
     """The vector environment's `step`, with observation and mask."""
-    envs: Any = gym.make_vec("Gin/Hand-v0", num_envs=num_envs, opponent=name, rules=RULES)
+    envs: Any = gym.make_vec("Gin/Hand-v0", num_envs=NUM_ENVS, opponent="random", rules=RULES)
     _, infos = envs.reset(seed=seed)
-    player = _Player(num_envs)
+    player = _Player(NUM_ENVS)
     masks = infos["action_mask"]
 
     def play() -> tuple[int, int]:
@@ -86,14 +86,14 @@ def vector_steps(name: str = "random", num_envs: int = NUM_ENVS, seconds: float 
             _, _, done, _, infos = envs.step(player.choose(masks))
             masks = infos["action_mask"]
             hands += int(done.sum())
-        return hands, STEPS * num_envs
+        return hands, STEPS * NUM_ENVS
 
-    return measure(f"Gin/Hand-v0, {num_envs} games, opponent {name}", play, seconds)
+    return measure(f"Gin/Hand-v0, {NUM_ENVS} games, opponent random", play, seconds)
 
 
-def single_steps(name: str = "random", seconds: float = 3.0, seed: int = 0) -> Throughput:
+def single_steps(seconds: float, seed: int = 0) -> Throughput:
     """The single environment's `step`, with observation and mask."""
-    env = ginenv.HandEnv(opponent=name, rules=RULES)
+    env = ginenv.HandEnv(opponent="random", rules=RULES)
     _, info = env.reset(seed=seed)
     player = _Player(1)
     mask = info["action_mask"]
@@ -110,7 +110,7 @@ def single_steps(name: str = "random", seconds: float = 3.0, seed: int = 0) -> T
             mask = info["action_mask"]
         return hands, steps
 
-    return measure(f"Gin/Hand-v0, single, opponent {name}", play, seconds)
+    return measure("Gin/Hand-v0, single, opponent random", play, seconds)
 
 
 def main() -> None:
@@ -119,7 +119,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=RESULTS)
     options = parser.parse_args()
     results = compare(
-        [partial(steps, seconds=SECONDS) for steps in (random_hands_observed, vector_steps, single_steps)], ROUNDS
+        [partial(steps, seconds=SECONDS) for steps in (openspiel_hands_observed, vector_steps, single_steps)], ROUNDS
     )
     reference = results[0].decisions_per_second
     rows = []

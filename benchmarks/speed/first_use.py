@@ -2,7 +2,6 @@
 
 python -m benchmarks.speed.first_use                          with the sources as they are: everything is compiled
 python -m benchmarks.speed.first_use --wheel dist/WHEEL --results benchmarks/results/first_use.json
-python -m benchmarks.speed.first_use --kernels                which kernels take how long in the first start
 
 Every figure begins with an empty cache of compiled code, and is given by the clock and in seconds of the processor, since only these mean
 much while other programs run. A wheel is installed in an empty environment for the hand; for the table that environment also sees the
@@ -12,7 +11,6 @@ libraries of this one, torch among them.
 from __future__ import annotations
 
 import argparse
-import collections
 import os
 import resource
 import subprocess
@@ -23,13 +21,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from numba.core import event
-
 from agents.arena.results import versions
 from agents.files import write_json
 from benchmarks.speed.web_speed import Server, next_click
 
-SHOWN = 20
 LEVELS = ("level-1", "level-4")
 _HAND = """
 import gymnasium as gym
@@ -41,45 +36,6 @@ while not done:
     _, _, terminated, truncated, info = env.step(env.action_space.sample(info["action_mask"]))
     done = terminated or truncated
 """
-
-
-class _Clock(event.Listener):
-    """Listens to Numba's compilations, which are nested: a kernel's parts are compiled during its own compilation."""
-
-    def __init__(self) -> None:
-        self.open: list[list[float]] = []
-        self.entries: list[tuple[float, str]] = []
-        self.own: collections.Counter[str] = collections.Counter()
-        self.count: collections.Counter[str] = collections.Counter()
-
-    def on_start(self, event: Any) -> None:
-        """A compilation begins."""
-        self.open.append([time.process_time(), 0.0])
-
-    def on_end(self, event: Any) -> None:
-        """The compilation that began last is over."""
-        began, within = self.open.pop()
-        took = time.process_time() - began
-        function = event.data["dispatcher"].py_func
-        name = f"{function.__module__}.{function.__qualname__}"
-        if self.open:
-            self.open[-1][1] += took
-        else:
-            self.entries.append((took, name))
-        self.own[name] += took - within
-        self.count[name] += 1
-
-
-def list_kernels() -> None:
-    """One start, in this process: the kernels that Python calls, each with all that it calls, and what took longest by itself."""
-    clock = _Clock()
-    event.register("numba:compile", clock)
-    exec(_HAND, {})
-    print(f"{time.process_time():.1f} s of the processor, {sum(clock.count.values())} compilations")
-    for took, name in sorted(clock.entries, reverse=True):
-        print(f"  {took:6.2f} s  {name}, with its parts")
-    for name, took in clock.own.most_common(SHOWN):
-        print(f"  {took:6.2f} s  {name}, {clock.count[name]} times, alone")
 
 
 def _run(*command: str | Path, cwd: Path | None = None, **variables: str) -> dict[str, float]:
@@ -140,17 +96,11 @@ def measure(wheel: Path | None) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Measures, or lists the kernels."""
+    """Measures and writes."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--wheel", type=Path, action="append", help="a wheel to install; may be given several times")
     parser.add_argument("--results", type=Path, help="JSON file for the figures")
-    parser.add_argument("--kernels", action="store_true", help="list what is compiled instead")
     chosen = parser.parse_args()
-    if chosen.kernels:
-        with tempfile.TemporaryDirectory() as cache:
-            command = [sys.executable, "-c", "from benchmarks.speed.first_use import list_kernels; list_kernels()"]
-            subprocess.run(command, env=os.environ | {"GINENV_CACHE_DIR": cache}, check=True)
-        return
     figures = [measure(wheel) for wheel in chosen.wheel or [None]]
     if chosen.results:
         write_json(chosen.results, {"figures": figures, "versions": versions()})

@@ -88,7 +88,7 @@ def main() -> None:
     for row in rows:
         row["ratio"] = row["per_second"] / rows[0]["per_second"]
         print(f"{row['processes']} x {row['threads']}: {row['per_second']:,.0f} decisions/s, {row['ratio']:.1f} x")
-    figures = {"config": CONFIG, "trained_fraction": rows, "load_before": load, "bfloat16_units": has_bfloat16_units()}
+    figures = {"config": CONFIG, "rows": rows, "load_before": load, "bfloat16_units": has_bfloat16_units()}
     write_results(arguments.out, "python -m benchmarks.speed.training_scaling", figures)
 
 

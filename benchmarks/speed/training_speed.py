@@ -45,9 +45,6 @@ GAMES, NUM_STEPS = 1024, 48
 ROUNDS = 2
 # A uniform policy chooses among about this many actions.
 _LEGAL_SHARE = 0.07
-# MaskablePPO's decisions a second on an environment that costs nothing, and on PettingZoo's gin rummy with a random opponent. Measured
-# when the project was planned, with PettingZoo 1.26, which cannot be installed beside the version that the adapters use.
-RECORDED_NOTHING, RECORDED_PETTINGZOO = 13_600, 1_600
 
 
 class FreeEnvs(VecEnv):
@@ -204,23 +201,12 @@ def main() -> None:
     for name, figures in best.items():
         shares = "  ".join(f"{k[6:]} {100 * v:.0f} %" for k, v in figures.items() if k.startswith("share_"))
         print(f"{name:<44} {figures['per_second']:>10,.0f} decisions/s  {ratios.get(name, 0) or '':<6.4}  {shares}")
-    against_pettingzoo = {
-        name: ratio * RECORDED_NOTHING / RECORDED_PETTINGZOO
-        for name, ratio in ratios.items()
-    }  # fmt: skip
     write_json(
         options.out,
         {
             "best": best,
             "rounds": rounds,
             "ratios": ratios,
-            "bars": {"the recipe, with bfloat16 units": 7.0, "the recipe, without": 3.5},
-            "pettingzoo": {
-                "measured": False,
-                "why": "PettingZoo 1.26 cannot be installed beside 1.27, which has no gin rummy any more",
-                "recorded_per_second": {"nothing": RECORDED_NOTHING, "pettingzoo": RECORDED_PETTINGZOO},
-                "ratios_if_those_hold": against_pettingzoo,
-            },
             "settings": {
                 "cores": CORES,
                 "num_envs": GAMES,
