@@ -41,6 +41,9 @@ def test_ratings_are_those_that_made_the_games():
     assert np.abs(found[:, 0] - true).max() < 15
     assert ((found[:, 1] < true) & (true < found[:, 2])).all()
     assert found[:, 0].sum() == pytest.approx(0, abs=1e-6)
+    # Whoever won all of ten pairs is not sure to be better by exactly what ten pairs say.
+    (rating, low, high), _ = ratings({(0, 1): np.ones((10, 2))}, 2, 500, 0)
+    assert 0 < low < rating - 30 and high >= rating
     # Two players: the rating is the odds, but for the one shared game that keeps ratings finite.
     won = np.array([[0, 75.0], [25.0, 0]])
     assert np.diff(fit(won))[0] == pytest.approx(-400 * np.log10(75.5 / 25.5), abs=0.01)

@@ -57,8 +57,10 @@ def ratings(scores: dict[tuple[int, int], np.ndarray], players: int, resamples: 
     tables = np.zeros((resamples + 1, players, players))
     for (i, j), played in scores.items():
         values, counts = np.unique(played, axis=0, return_counts=True)
-        drawn = rng.multinomial(len(played), counts / len(played), size=resamples)
-        won, pairs = 2 * np.concatenate([[counts @ values], drawn @ values]).T
+        # A drawn pair may be drawn too: whoever won every game has an interval nonetheless.
+        shares = np.append(counts, 1) / (len(played) + 1)
+        drawn = rng.multinomial(len(played), shares, size=resamples) @ np.concatenate([values, [[0.5, 1]]])
+        won, pairs = 2 * np.concatenate([[counts @ values], drawn]).T
         tables[:, i, j] = won
         tables[:, j, i] = pairs - won
     fitted = fit(tables)

@@ -23,6 +23,11 @@ _OPTIONS = {
 _SWITCH = {"true": 1.0, "false": 0.0}
 
 
+def names_for_all() -> list[str]:
+    """The registered players that may sit at a table; ``like`` is not one without the person whom it imitates."""
+    return [name for name in player_names() if name != "like"]
+
+
 def check_allowed(name: str, allowed: Collection[str]) -> None:
     """Refuses a player that may not sit at a table; whether a path exists makes no difference.
 
@@ -36,9 +41,9 @@ def check_allowed(name: str, allowed: Collection[str]) -> None:
     if name in allowed:
         return
     kind = name.partition(":")[0]
-    if kind not in player_names():
+    if kind not in names_for_all():
         raise GinError(
-            f"{unknown_name('player', name, [*player_names(), *allowed])}. A program, a Python class or a directory "
+            f"{unknown_name('player', name, [*names_for_all(), *allowed])}. A program, a Python class or a directory "
             "plays only where the command line names it: --allow NAME of gin web or gin serve, gin play --opponent NAME"
         )
     if kind == "style":

@@ -20,13 +20,13 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agents.files import JsonError, parse_json
+from agents.play.allowed import names_for_all
 from agents.player_names import check_name
 from agents.programs.messages import Act, Action, AnswerList, Error, GameEntry, Message, RulesField, sentence_of
 from agents.serve.people import MAX_MEMORY, as_level
 from agents.serve.sessions import LimitError, NotFoundError, Session, Sessions, table_text
 from ginenv.engine.rules import get_rules
 from ginenv.errors import GinError, quoted
-from ginenv.tables.players import player_names
 
 # Bytes of a body, and of one that is too large.
 MAX_BODY, _DRAINED = 1 << 20, 1 << 24
@@ -213,7 +213,7 @@ def make_app(sessions: Sessions, token: str) -> ASGIApp:
     @app.get("/", response_model=Server)
     async def server() -> Response:
         """What this server offers."""
-        players = [*(name for name in player_names() if name != "like"), *sessions.allowed]
+        players = [*names_for_all(), *sessions.allowed]
         return JSONResponse({"protocol": 1, "players": players, "sessions": sessions.limits.sessions})
 
     _add_sessions(app, sessions)

@@ -8,6 +8,7 @@ from starlette.responses import HTMLResponse, Response
 
 from agents.levels.level import MATCHED
 from agents.levels.ratings import person_rating
+from agents.play.allowed import names_for_all
 from agents.play.options import Options, choices, friend_of, preset_of
 from agents.web.jobs import Job
 from agents.web.pages import page
@@ -17,7 +18,6 @@ from ginenv.engine.rules import CHOICES, PRESETS, RANGES
 from ginenv.errors import GinError, RulesError, unknown_name
 from ginenv.hands.text import parse_rules
 from ginenv.pictures.card_art import BACKS
-from ginenv.tables.players import player_names
 
 # The values allowed for a form's "back"; nobody is sent anywhere else.
 _BACK = ("/rules", "/options", "/table")
@@ -59,7 +59,7 @@ _OPPONENT_TEXTS = {
 
 def opponents(request: Request) -> list[str]:
     """Names that can be chosen without options: those with a description first, what the command line named last."""
-    names = [name for name in player_names() if name not in ("like", "style")]
+    names = [name for name in names_for_all() if name != "style"]
     listed = [name for name in _OPPONENT_TEXTS if name in names]
     return [*listed, *(name for name in names if name not in listed), *request.sessions.allowed]
 
