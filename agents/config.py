@@ -136,14 +136,10 @@ class TrainConfig(Config):
         next_action_coef: weight of the loss of the head that predicts the opponent's next action.
         kl_to_start_coef: weight of the divergence from the policy that the run started from (0: none).
         critic_warmup: decisions at the start in which only the critic learns, until it knows the reward and the opponents.
-        max_grad_norm: the gradient's norm is clipped to this.
         ema_decay: decay per gradient step of the averaged weights, which are evaluated and exported.
         reward: ``points`` of a hand / 50, or the change in the chance to win the ``game``.
-        shaping: weight of the deadwood potential (a full hand of deadwood is worth about 1) at the start.
-        shaping_decisions: decisions over which the shaping falls to zero.
-        imitation_decisions: decisions at the start in which a player is imitated, while the critic learns the value of its play.
-        imitated: the player to imitate.
-        imitated_for_gin: the player to imitate in hands played for gin only.
+        imitation_decisions: decisions at the start in which ``knocker`` is imitated (in hands played for gin only, ``camper``), while the
+            critic learns the value of that play.
         gin_only: share of hands that a seat plays for gin from the start.
         commit: chance that declining a knock commits the seat to gin for the rest of the hand.
         commit_end: the same at the end of the run (default: as at the start); the knock decision's loss fades with it.
@@ -157,7 +153,7 @@ class TrainConfig(Config):
         eval_every: minutes between two measurements.
         save_every: minutes between two resume files.
         threads: number of threads for play and matrix products (0: torch's default).
-        bfloat16: matrix products in bfloat16 (``auto``: if that is faster, as measured at the start and kept when the run is resumed).
+        bfloat16: matrix products in bfloat16 (``auto``: where the hardware has units for it; a resumed run keeps what it had).
         device: torch device of the networks.
     """
 
@@ -185,14 +181,9 @@ class TrainConfig(Config):
     next_action_coef: float = Field(0.02, ge=0)
     kl_to_start_coef: float = Field(0.0, ge=0)
     critic_warmup: int = Field(0, ge=0)
-    max_grad_norm: float = Field(0.5, gt=0)
     ema_decay: float = Field(0.999, ge=0, lt=1)
     reward: Literal["points", "game"] = "points"
-    shaping: float = Field(1.0, ge=0)
-    shaping_decisions: int = Field(20_000_000, gt=0)
     imitation_decisions: int = Field(0, ge=0)
-    imitated: str = "knocker"
-    imitated_for_gin: str = "camper"
     gin_only: float = Field(0.15, ge=0, le=1)
     commit: float = Field(0.85, ge=0, le=1)
     commit_end: float | None = Field(None, ge=0, le=1)

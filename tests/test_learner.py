@@ -183,11 +183,11 @@ def test_a_run_goes_on_with_another_number_of_threads(tmp_path: Path, capsys: py
 
 
 def test_a_run_keeps_the_arithmetic_that_it_began_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(learner_module, "faster_in_bfloat16", lambda device: True)
+    monkeypatch.setattr(learner_module, "has_bfloat16_units", lambda: True)
     begun = Learner(parse_config(TINY | {"bfloat16": "auto"}), tmp_path)
     batches(begun, 1)
     begun.save()
-    monkeypatch.setattr(learner_module, "faster_in_bfloat16", lambda device: False)
+    monkeypatch.setattr(learner_module, "has_bfloat16_units", lambda: False)
     assert not Learner(parse_config(TINY | {"bfloat16": "auto"})).bfloat16
     resumed = Learner(parse_config(TINY | {"bfloat16": "auto"}), tmp_path)
     assert resumed.resume() and resumed.bfloat16

@@ -15,7 +15,7 @@ from agents.network.inputs import observe_state
 from agents.network.nets import Inputs
 from agents.network.sampling import list_actions
 from agents.training.batch_inputs import BatchInputs
-from agents.training.selfplay import Batch, Rollout, copy_state, declines, hand_reward, potential_of, write_players
+from agents.training.selfplay import Batch, Rollout, copy_state, declines, hand_reward, write_players
 from ginenv.engine.actions import NUM_ACTIONS, PHASE_OVER
 from ginenv.engine.engine import apply
 from ginenv.engine.jit import kernel
@@ -55,9 +55,7 @@ def _most_probable(step, logits, row, found):
 
 
 @kernel
-def _succeed(
-    states, tables, games, steps, rows, logits, deals, shaping, equity, knocks, others, scratch, views, batch, where
-):
+def _succeed(states, tables, games, steps, rows, logits, deals, equity, knocks, others, scratch, views, batch, where):
     """Writes the successors of the probable actions that were not taken, and the values of those that end the hand.
 
     Args:
@@ -68,7 +66,6 @@ def _succeed(
         rows: ``int64[B]``, the games in which the learner chooses.
         logits: ``float32[B, 107]``.
         deals: what determines who commits to gin.
-        shaping: weight of the deadwood potential.
         equity: prices hands of games.
         knocks: whether decisions to knock are valued.
         others: ``OTHER[N, VALUED]``, written.
@@ -102,21 +99,19 @@ def _succeed(
             after = scratch[0]
             copy_state(after, s)
             apply(after, action)
-            reward = -shaping * game.potential
+            value = 0.0
             if after.phase != PHASE_OVER:
                 gin_only[0], gin_only[1] = game.gin_only[0], game.gin_only[1]
                 if declines(after, t, game, seat, deals):
                     gin_only[seat] = 1
-                if shaping > 0:
-                    reward += shaping * potential_of(after)
                 observe_state(after, gin_only, views[count], batch.obs, count, batch.steps[count])
                 write_players(batch.steps[count], t, deals.pool)
                 where[count, 0], where[count, 1] = i, column
                 count += 1
             else:
-                reward += hand_reward(after, game.rules, equity)
+                value = hand_reward(after, game.rules, equity) * sign
             others[i, column].action, others[i, column].logp = action, logp
-            others[i, column].advantage = reward * sign
+            others[i, column].advantage = value
             column += 1
     return count
 
@@ -185,7 +180,6 @@ class ActionValues:
         step: int,
         rows: np.ndarray,
         logits: np.ndarray,
-        shaping: float,
         knocks: bool,
         critic: Callable[[Inputs], Tensor],
     ) -> None:
@@ -195,7 +189,6 @@ class ActionValues:
             step: of the batch.
             rows: ``int64[B]``, the games in which the learner chooses.
             logits: ``float32[B, 107]``, the policy's.
-            shaping: weight of the deadwood potential.
             knocks: whether decisions to knock are valued.
             critic: values inputs.
         """
@@ -209,7 +202,6 @@ class ActionValues:
             rows,
             logits,
             rollout.deals,
-            shaping,
             rollout.equity,
             knocks,
             others,

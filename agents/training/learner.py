@@ -87,8 +87,8 @@ class Learner:
         self.batch = make_batch(config)
         self.steps = self.batch.steps[:-1]
         self.action_values: list[ActionValues] = []
-        faster = config.bfloat16 == "auto" and faster_in_bfloat16(self.device)
-        self._set_arithmetic(config.bfloat16 == "yes" or faster)
+        faster = self.device.type != "cpu" or has_bfloat16_units()
+        self._set_arithmetic(config.bfloat16 == "yes" or (config.bfloat16 == "auto" and faster))
         bounds = np.linspace(0, config.num_envs, self.threads + 1).astype(int).tolist()
         self.columns = [slice(a, b) for a, b in itertools.pairwise(bounds)]
         self.rollouts = [
@@ -361,19 +361,3 @@ class Learner:
         except Exception as error:
             raise GinError(f"{path} is of another run ({str(error).splitlines()[0]})") from None
         return True
-
-
-def faster_in_bfloat16(device: torch.device) -> bool:
-    """Whether products of a chunk's size are faster in bfloat16 than in float32: measured on a CPU, assumed elsewhere."""
-    if device.type != "cpu":
-        return True
-    seconds = {}
-    for kind in (torch.float32, torch.bfloat16):
-        x, weight = torch.ones((CPU_CHUNK, 128), dtype=kind), torch.ones((128, 128), dtype=kind)
-        times = []
-        for _ in range(5):
-            began = time.perf_counter()
-            torch.mm(x, weight)
-            times.append(time.perf_counter() - began)
-        seconds[kind] = min(times)
-    return seconds[torch.bfloat16] < seconds[torch.float32]

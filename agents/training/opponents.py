@@ -14,6 +14,9 @@ from agents.network.player import NetworkPlayer
 from agents.training.selfplay import Rollout
 from ginenv.tables.players import Player, ask_player, make_player
 
+# The players that are imitated: where the learner is free, and where it is committed to gin.
+IMITATED = "knocker", "camper"
+
 
 class Opponents:
     """The players in training that do not learn, one set for each thread that plays.
@@ -29,10 +32,7 @@ class Opponents:
     def __init__(self, config: TrainConfig, threads: int) -> None:
         self.config, self.bfloat16 = config, False
         seeds = [config.seed + 100 * thread for thread in range(threads)]
-        # The second one plays where the learner is committed to gin.
-        self.imitated = [
-            [make_player(name, seed) for name in (config.imitated, config.imitated_for_gin)] for seed in seeds
-        ]
+        self.imitated = [[make_player(name, seed) for name in IMITATED] for seed in seeds]
         self.pool = [[make_player(member.player, seed + k) for k, member in enumerate(config.pool)] for seed in seeds]
         self.past_policies: list[Actor] = []
         self.past_players: list[list[Player]] = [[] for _ in seeds]

@@ -34,6 +34,7 @@ from ginenv.errors import GinError
 MAX_KNOCK_ODDS = 3.5
 # One row in this many trains the heads that predict the opponent's cards and next action.
 PREDICTION_ROWS = 4
+MAX_GRAD_NORM = 0.5
 AfterBatch = Callable[[dict[str, float]], bool]
 
 
@@ -79,13 +80,12 @@ def collect(learner: Learner) -> None:
     config = learner.config
     learner.begin_batch()
     learner.imitating = learner.decisions < config.imitation_decisions
-    shaping = config.shaping * max(0.0, 1 - learner.decisions / config.shaping_decisions)
-    for engine, inference in learner.in_threads(partial(_play_games, learner, shaping), range(learner.threads)):
+    for engine, inference in learner.in_threads(partial(_play_games, learner), range(learner.threads)):
         learner.budget["engine"] += engine / learner.threads
         learner.budget["inference"] += inference / learner.threads
 
 
-def _play_games(learner: Learner, shaping: float, thread: int) -> tuple[float, float]:
+def _play_games(learner: Learner, thread: int) -> tuple[float, float]:
     """Plays one thread's games and returns the seconds of the engine and of inference; kernels and products let other threads run."""
     config, rollout, opponents = learner.config, learner.rollouts[thread], learner.opponents
     rollout.set_commitment(learner.commitment())
@@ -93,7 +93,7 @@ def _play_games(learner: Learner, shaping: float, thread: int) -> tuple[float, f
     rollout.tally[:] = 0
     for step in range(config.num_steps):
         began = time.perf_counter()
-        rollout.observe(step, shaping)
+        rollout.observe(step)
         rows = rollout.choosing(step)
         seen = time.perf_counter()
         logits = learner.logits(step * config.num_envs + first + rows)
@@ -103,12 +103,12 @@ def _play_games(learner: Learner, shaping: float, thread: int) -> tuple[float, f
         elif config.q_weight:
             # A declined knock may commit its seat to gin, so its value is not that of a free choice; such decisions have their own loss.
             knocks = not learner.commitment()
-            learner.action_values[thread].gather(step, rows, logits, shaping, knocks, learner.frozen_critic)
+            learner.action_values[thread].gather(step, rows, logits, knocks, learner.frozen_critic)
         opponents.act(rollout, step)
         if learner.imitating:
             opponents.imitate(rollout, step, thread)
         chosen = time.perf_counter()
-        rollout.advance(step, shaping)
+        rollout.advance(step)
         spent[0] += time.perf_counter() - chosen + seen - began
         spent[1] += chosen - seen
     rollout.observe(config.num_steps)
@@ -355,7 +355,7 @@ def optimizer_step(learner: Learner, name: str) -> None:
     """Takes an optimiser step of ``actor`` or ``critic`` with the gradients that were set."""
     parameters = list(getattr(learner, name).parameters())
     learner.workers.average_gradients(parameters)
-    nn.utils.clip_grad_norm_(parameters, learner.config.max_grad_norm)
+    nn.utils.clip_grad_norm_(parameters, MAX_GRAD_NORM)
     learner.optimisers[name].step()
 
 

@@ -160,9 +160,7 @@ def _check_settings(out: Path, config: TrainConfig) -> None:
 
 
 def _check_parent(out: Path, about: dict[str, Any], parent: dict[str, str | None]) -> None:
-    # Checkpoints of earlier versions have the parent's path alone.
-    key = "parent_sha256" if "parent_sha256" in about else "parent"
-    if about.get(key) != parent[key]:
+    if about.get("parent_sha256") != parent["parent_sha256"]:
         there, here = (str(one or "scratch")[:300] for one in (about.get("parent"), parent["parent"]))
         other = f"{there}, and here it is {here}" if there != here else f"what {there} was then"
         raise GinError(f"{out} holds a run that began from {other}; choose another --out, or --fresh")

@@ -28,7 +28,6 @@ from ginenv.engine.actions import KNOCK, NUM_ACTIONS
 from ginenv.engine.engine import NOBODY, STATE, End, apply, is_gin, next_word
 from ginenv.engine.game import score_hand
 from ginenv.engine.jit import ctz, kernel, mix, popcount, record_copy
-from ginenv.engine.melds import deadwood
 from ginenv.engine.rules import get_rules
 from ginenv.tables.kernels import CALLER, HAND_OVER, IDLE, TABLE, begin
 from ginenv.tables.players import Player
@@ -47,7 +46,6 @@ GAME_RECORD = np.dtype(
     [
         ("count", np.int64),  # games before this one
         ("rules", np.int64),  # index of its rules
-        ("potential", np.float64),  # deadwood potential
         ("declined", np.uint8, (2,)),  # turns of the hand in which each seat has declined to knock
         ("gin_only", np.uint8, (2,)),  # which seats are committed to gin
         ("commits", np.uint16, (2,)),  # random words that decide whether declining a knock commits
@@ -148,7 +146,7 @@ def _new_game(s, t, game, i, deals):
 
 
 @kernel
-def _deal(states, tables, games, rows, deals, shaping):
+def _deal(states, tables, games, rows, deals):
     """After hands: begins new games where one is over, and draws, for each seat that learns, whether it plays the hand for gin only."""
     for i in rows:
         s, t, game = states[i], tables[i], games[i]
@@ -160,13 +158,6 @@ def _deal(states, tables, games, rows, deals, shaping):
             game.gin_only[seat] = 1 if t.player[seat] == CALLER and _chance(word) < deals.gin_only else 0
             game.commits[seat] = word & np.uint64(0xFFFF)
             game.declined[seat] = 0
-        game.potential = potential_of(s) if shaping > 0 else 0.0
-
-
-@kernel
-def potential_of(s):
-    """Deadwood of seat 1 minus that of seat 0, divided by 100."""
-    return (deadwood(s.hands[1]) - deadwood(s.hands[0])) / 100.0
 
 
 copy_state = record_copy(STATE, "hands", STATE, "hands", "history")
@@ -185,12 +176,12 @@ def hand_reward(s, rules, equity):
 
 
 @kernel
-def _knock_worth(state, game, legal, shaping, equity, s):
+def _knock_worth(state, game, legal, equity, s):
     """What knocking at once with the least deadwood is worth to the mover (both hands are known); overwrites ``s``."""
     seat = np.int64(state.turn)
     copy_state(s, state)
     apply(s, KNOCK + ctz(least_deadwood(state.hands[seat], legal[1])[0]))
-    reward = hand_reward(s, game.rules, equity) - shaping * game.potential
+    reward = hand_reward(s, game.rules, equity)
     return reward if seat == 0 else -reward
 
 
@@ -204,7 +195,7 @@ def write_players(step, table, pool):
 
 
 @kernel
-def _observe(states, tables, games, views, batch, pool, shaping, equity, scratch):
+def _observe(states, tables, games, views, batch, pool, equity, scratch):
     """Writes what the seats to move see, where they learn, and what their knocks would be worth, for one step."""
     for i in range(states.shape[0]):
         game = games[i]
@@ -217,7 +208,7 @@ def _observe(states, tables, games, views, batch, pool, shaping, equity, scratch
         step.learns = 1 if learns else 0
         step.knock_worth = np.nan
         if learns and not game.gin_only[step.turn] and legal[0] and legal[1]:
-            step.knock_worth = _knock_worth(states[i], game, legal, shaping, equity, scratch[0])
+            step.knock_worth = _knock_worth(states[i], game, legal, equity, scratch[0])
 
 
 @kernel
@@ -254,7 +245,7 @@ def _count(s, tally):
 
 
 @kernel
-def _reward(states, tables, games, steps, deals, shaping, equity, tally, scratch):
+def _reward(states, tables, games, steps, deals, equity, tally, scratch):
     """Writes, after an action at every table, its reward and whether it ended the hand; commits seats that have declined to knock."""
     for i in range(states.shape[0]):
         s, game, step = states[i], games[i], steps[i]
@@ -262,19 +253,14 @@ def _reward(states, tables, games, steps, deals, shaping, equity, tally, scratch
         if declines(s, tables[i], game, seat, deals):
             game.gin_only[seat] = 1
         game.declined[seat] = s.declined[seat]
-        before = game.potential
-        reward = 0.0
+        step.reward = 0.0
         if tables[i].waits_for == HAND_OVER:
             step.done = 1
             _count(s, tally)
             copy_state(scratch[0], s)
-            reward = hand_reward(scratch[0], game.rules, equity) - shaping * before
+            step.reward = hand_reward(scratch[0], game.rules, equity)
         else:
             step.done = 0
-            if shaping > 0:
-                game.potential = potential_of(s)
-                reward = shaping * (game.potential - before)
-        step.reward = reward
 
 
 @kernel
@@ -383,7 +369,7 @@ class Rollout(Tables):
         self.batch = batch
         self.steps = batch.steps[:-1]
         self._all = np.arange(games)
-        _deal(self.states, self.tables, self.games, self._all, self.deals, 0.0)
+        _deal(self.states, self.tables, self.games, self._all, self.deals)
 
     def set_opponents(self, players: Sequence[Player], shares: Sequence[float]) -> None:
         """Sets the players that do not learn and, for games that begin from now on, the shares in which one seat is each of them."""
@@ -396,12 +382,10 @@ class Rollout(Tables):
         """Sets the chance that declining a knock commits a seat to gin."""
         self.deals = self.deals._replace(commit=chance)
 
-    def observe(self, step: int, shaping: float = 0.0) -> None:
+    def observe(self, step: int) -> None:
         """Writes what the seats to move see, and what their knocks would be worth, into row ``step`` of the batch."""
         batch = Batch(*(array[step] for array in self.batch))
-        _observe(
-            self.states, self.tables, self.games, self.views, batch, self.deals.pool, shaping, self.equity, self.scratch
-        )
+        _observe(self.states, self.tables, self.games, self.views, batch, self.deals.pool, self.equity, self.scratch)
         if batch.features.size:
             self.features(self.views, batch.features)
         if self.bounds is not None:
@@ -415,15 +399,15 @@ class Rollout(Tables):
         """Draws the learner's actions in games ``rows`` from logits ``float32[B, 107]``; in others the first legal one is taken."""
         self.word_seed = np.uint64(_sample(self.steps[step], rows, logits, self.word_seed))
 
-    def advance(self, step: int, shaping: float = 0.0) -> None:
+    def advance(self, step: int) -> None:
         """Plays the actions of a step, writes rewards and ends of hands into the batch, and deals again."""
         steps, tables = self.steps[step], (self.states, self.tables, self.games)
         self.play(self.views, self._all, steps["action"].copy())
-        _reward(*tables, steps, self.deals, shaping, self.equity, self.tally, self.scratch)
+        _reward(*tables, steps, self.deals, self.equity, self.tally, self.scratch)
         ended = self.ended()
         if len(ended):
             self.close(ended)
-            _deal(*tables, ended, self.deals, shaping)
+            _deal(*tables, ended, self.deals)
 
     def state_dict(self) -> dict[str, Any]:
         """Everything that the next batch depends on, as tensors and numbers."""

@@ -13,6 +13,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -131,31 +132,13 @@ def make_style(seed: int = 0, base: str = "simple", **options: Any) -> StylePlay
     return StylePlayer(style(base, **options), seed)
 
 
-def make_random(seed: int = 0) -> StylePlayer:
-    """Uniform over the legal actions."""
-    return make_style(seed, "random")
+def _maker(base: str) -> Callable[..., StylePlayer]:
+    """A function that makes a bot, which has no options."""
+
+    def make(seed: int = 0) -> StylePlayer:
+        return make_style(seed, base)
+
+    return make
 
 
-def make_easy(seed: int = 0) -> StylePlayer:
-    """GR's easy game: draws as ``formula``, discards the largest unused card, knocks at once."""
-    return make_style(seed, "easy")
-
-
-def make_simple(seed: int = 0) -> StylePlayer:
-    """The baseline of the 2021 challenge."""
-    return make_style(seed, "simple")
-
-
-def make_formula(seed: int = 0) -> StylePlayer:
-    """GR's opponent: fixed formulas that count the ways to fill, remember dead cards and weigh danger."""
-    return make_style(seed, "formula")
-
-
-def make_camper(seed: int = 0) -> StylePlayer:
-    """Never knocks below gin."""
-    return make_style(seed, "camper")
-
-
-def make_knocker(seed: int = 0) -> StylePlayer:
-    """Knocks in its first turns, then plays for gin."""
-    return make_style(seed, "knocker")
+make_random, make_easy, make_simple, make_formula, make_camper, make_knocker = map(_maker, BOTS)
