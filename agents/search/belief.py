@@ -54,7 +54,7 @@ class HandModel(nn.Module):
             belief: ``[B, 52]``, logits of the cards, from the network's belief head.
             hands: ``int64[B, K]``, masks.
             features: ``[B, K, NUM_FEATURES]`` (``agents.search.hand_features``).
-            turns: ``int64[B]``, number of cards that the opponent has discarded, ``MOST_DISCARDS`` at most.
+            turns: ``int64[B]``, number of cards that the opponent has discarded, ``MAX_DISCARDS`` at most.
         """
         seen = functional.relu(self.seen(torch.cat([obs.float() * self.scale, belief], 1)))
         cards = ((hands[:, :, None] >> _CARDS) & 1).to(features.dtype)

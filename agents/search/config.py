@@ -16,7 +16,7 @@ class SearchConfig(Config):
     """Settings of the search.
 
     Attributes:
-        worlds: number of worlds in which each decision's candidates are valued; with a time limit, the maximum (default ``MOST_TIMED``).
+        worlds: number of worlds in which each decision's candidates are valued; with a time limit, the maximum (default ``MAX_TIMED``).
         milliseconds: time limit of a decision (0: none). When it is reached, the worlds valued so far decide, so decisions depend on the
             machine's speed. The first round of worlds, and all work before it, is always completed.
         particles: number of opponent hands drawn and weighted for each decision; worlds are drawn from them. Without a time limit
@@ -26,7 +26,6 @@ class SearchConfig(Config):
         slack: a discard counts as equal to the best one if its value is lower by no more than this many standard errors of the difference.
             One of the equal discards is chosen at random (0: the best is played). Draws and knocks are never random. Above 0, the search
             also considers discards and knocks that the policy hardly ever plays.
-        threads: number of threads that share a batch's views.
     """
 
     worlds: int = Field(128, ge=1, le=65536)
@@ -35,7 +34,6 @@ class SearchConfig(Config):
     network: str = ""
     policy_weight: float = Field(0.002, ge=0, le=1)
     slack: float = Field(0.0, ge=0, le=10)
-    threads: int = Field(1, ge=1, le=256)
 
     @property
     def checkpoint(self) -> str:
@@ -48,8 +46,7 @@ class SearchConfig(Config):
     def decisive(self) -> dict[str, Any]:
         """What a choice depends on, as JSON values.
 
-        These are the settings except ``threads``, including those left at their defaults. The network is given by the hash of its
-        weights, because the one that ships may change.
+        These are all settings, with the hash of the network's weights in place of its name: the one that ships may change.
 
         Raises:
             CheckpointError: if the network cannot be used.
@@ -57,7 +54,7 @@ class SearchConfig(Config):
         from agents.network.checkpoint import read_metadata
 
         weights = read_metadata(self.checkpoint)["weights_sha256"]
-        return self.model_dump(mode="json", exclude={"threads"}) | {"network": weights}
+        return self.model_dump(mode="json") | {"network": weights}
 
     @model_validator(mode="before")
     @classmethod

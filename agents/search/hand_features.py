@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.opponent_model.turns import MAX_TURNS, TURN, read_turns  # noqa: F401  (also exported from here)
+from agents.opponent_model.turns import read_turns
 from ginenv.bots.hand_kernels import beside, joins_meld, pairs
 from ginenv.engine.engine import next_word
 from ginenv.engine.jit import below, ctz, kernel, popcount
@@ -182,5 +182,5 @@ def write_features(v, belief, turns, hands, features, stream):
 
 @kernel
 def num_discards(v):
-    """The number of the opponent's discards, at most ``MOST_DISCARDS``."""
+    """The number of the opponent's discards, at most ``MAX_DISCARDS``."""
     return min(popcount(v.thrown[1]), MAX_DISCARDS)

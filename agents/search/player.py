@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,7 +60,7 @@ def _start_streams(views, decisions, seed):
 
 
 class Workspace:
-    """One thread's buffers."""
+    """Buffers of one decision."""
 
     def __init__(self, config: SearchConfig) -> None:
         # With a time limit, there may be no time for more hands.
@@ -97,8 +96,7 @@ class SearchPlayer(BasePlayer):
         self.config = SearchConfig() if config is None else config  # pyright: ignore[reportCallIssue]
         path = self.config.checkpoint
         self.prior, self.world_values, self.equity = NetworkPrior(path), WorldValues(path), EquityTables()
-        self.workspaces = [Workspace(self.config) for _ in range(self.config.threads)]
-        self.pool = ThreadPoolExecutor(self.config.threads) if self.config.threads > 1 else None
+        self.workspace = Workspace(self.config)
 
     @property
     def search_settings(self) -> dict[str, Any]:
@@ -111,11 +109,7 @@ class SearchPlayer(BasePlayer):
         if not len(views):
             return np.zeros(0, np.int64)
         batch = _Batch(self, views, slots)
-        if self.pool is None or len(views) == 1:
-            batch.decide(range(len(views)), self.workspaces[0])
-        else:
-            parts = np.array_split(np.arange(len(views)), self.config.threads)
-            list(self.pool.map(batch.decide, parts, self.workspaces))
+        batch.decide()
         return batch.actions
 
     def examine(self, view: np.ndarray, also: Sequence[int] = ()) -> Findings:
@@ -125,17 +119,16 @@ class SearchPlayer(BasePlayer):
             view: ``VIEW[1]`` of the seat to move.
             also: legal actions to include as candidates, whatever the policy thinks of them.
         """
-        workspace = self.workspaces[0]
         batch = _Batch(self, as_batch(view, VIEW, "VIEW", 1), None)
         for action in also:
             batch.add_candidate(0, action)
         found, values, best = batch.candidates(0), np.zeros((1, 0)), 0
         if len(found) > 1:
-            values, best = batch.search(0, workspace)
+            values, best = batch.search(0)
         else:
-            batch.draw_hands(0, workspace)
+            batch.draw_hands(0)
         errors = values.std(1) / np.sqrt(values.shape[1]) if values.size else np.zeros(1)
-        return Findings(found.copy(), errors, best, workspace.hands.copy(), workspace.weights.copy())
+        return Findings(found.copy(), errors, best, self.workspace.hands.copy(), self.workspace.weights.copy())
 
 
 @dataclass(frozen=True)
@@ -163,11 +156,12 @@ class Findings:
 
 
 class _Batch:
-    """A batch of views and the work on it, shared by the threads."""
+    """A batch of views and the work on it."""
 
     def __init__(self, player: SearchPlayer, views: np.ndarray, slots: np.ndarray | None) -> None:
         began = time.perf_counter()
         self.config, self.world_values, self.seed = player.config, player.world_values, player.seed % 2**64
+        self.workspace = player.workspace
         self.views = views
         self.decisions, self.reading = player.prior(views)
         if player.policy is not None:
@@ -192,19 +186,19 @@ class _Batch:
             self.found[n, self.counts[n]]["cost"] = -float(self.decisions["logits"][n, action])
             self.counts[n] += 1
 
-    def decide(self, rows: Sequence[int], workspace: Workspace) -> None:
-        """Decides some of the views."""
-        searched = [n for n in rows if self.counts[n] > 1]
+    def decide(self) -> None:
+        """Decides the views."""
+        searched = np.flatnonzero(self.counts > 1).tolist()
         if self.config.milliseconds:
             for n in searched:
-                self.search(n, workspace)
+                self.search(n)
             return
         for group in self._groups(searched):
             ends = np.cumsum(self.counts[group]) * self.config.worlds
             branches = np.empty(ends[-1], BRANCH)
             for n, part in zip(group, np.split(branches, ends[:-1]), strict=True):
-                self.draw_hands(n, workspace)
-                self._draw_branches(n, workspace, part)
+                self.draw_hands(n)
+                self._draw_branches(n, part)
             values = self.world_values(branches, self.bank)
             for n, part in zip(group, np.split(values, ends[:-1]), strict=True):
                 self._choose(n, part)
@@ -220,31 +214,32 @@ class _Batch:
         if group:
             yield group
 
-    def search(self, n: int, workspace: Workspace) -> tuple[np.ndarray, int]:
+    def search(self, n: int) -> tuple[np.ndarray, int]:
         """Decides one view, in rounds if its time is limited; returns the values ``float64[k, W]`` and the index of the choice."""
         config, count = self.config, int(self.counts[n])
         began = time.perf_counter() - self.shared_seconds
-        self.draw_hands(n, workspace)
+        self.draw_hands(n)
         parts: list[np.ndarray] = []
         for worlds in rounds(config.worlds, config.milliseconds, began):
             branches = np.empty(count * worlds, BRANCH)
-            self._draw_branches(n, workspace, branches)
+            self._draw_branches(n, branches)
             parts.append(self.world_values(branches, self.bank).reshape(count, -1))
         values = np.concatenate(parts, 1)
         return values, self._choose(n, values.reshape(-1))
 
-    def draw_hands(self, n: int, workspace: Workspace) -> None:
+    def draw_hands(self, n: int) -> None:
         """Draws and weights opponent hands."""
+        workspace = self.workspace
         hands, weights = workspace.hands, workspace.weights
         features = workspace.features if self.reading else workspace.features[:0]
         _draw_hands(self.views, self.decisions, n, workspace.turns, hands, features)
         weights[:] = self.reading.plausible(n, hands, features) if self.reading else 1 / len(hands)
 
-    def _draw_branches(self, n: int, workspace: Workspace, branches: np.ndarray) -> None:
+    def _draw_branches(self, n: int, branches: np.ndarray) -> None:
         """Draws worlds of a view and writes the state of each after each candidate."""
-        found, hands, weights = self.candidates(n), workspace.hands, workspace.weights
+        found, workspace = self.candidates(n), self.workspace
         worlds = workspace.worlds[: len(branches) // len(found)]
-        _draw_branches(self.views, self.decisions, n, hands, weights, found, worlds, branches)
+        _draw_branches(self.views, self.decisions, n, workspace.hands, workspace.weights, found, worlds, branches)
 
     def _choose(self, n: int, values: np.ndarray) -> int:
         """Chooses a candidate by its values and the policy; returns its index."""

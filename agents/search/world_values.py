@@ -119,7 +119,7 @@ def _price_all(branches, bank, values, in_play):
 
 
 class WorldValues:
-    """Values worlds by a checkpoint's critic; threads may share a judge.
+    """Values worlds by a checkpoint's critic; threads may share it.
 
     Args:
         path: the checkpoint; its critic must have been trained on the chance to win the game.

@@ -23,6 +23,7 @@ from agents.files import JsonError, parse_json
 from agents.play.allowed import names_for_all
 from agents.player_names import check_name
 from agents.programs.messages import Act, Action, AnswerList, Error, GameEntry, Message, RulesField, sentence_of
+from agents.programs.responder import Hands
 from agents.serve.people import MAX_MEMORY, as_level
 from agents.serve.sessions import LimitError, NotFoundError, Session, Sessions, table_text
 from ginenv.engine.rules import get_rules
@@ -245,7 +246,7 @@ def _add_sessions(app: FastAPI, sessions: Sessions) -> None:
         """Opens a session with a player, which then answers a host's questions."""
         with _statuses():
             key, session = await sessions.open(body.player, body.person)
-        sessions.begin_hands(session, body.rules, body.seed)
+        session.hands = Hands(body.rules, body.seed)
         opened = {"session": key, "protocol": 1, "name": session.engine.player.name}
         return JSONResponse(opened, 201)
 
@@ -307,9 +308,9 @@ def _add_memories(app: FastAPI, sessions: Sessions) -> None:
 
     async def use(level: str, person: str, work: Callable[..., _Result], *more: Any) -> _Result:
         with _statuses():
-            check_name(person, "a person's")
+            name = check_name(person, "a person's")
             engine = await sessions.engine(level)
-            return await engine.run(work, as_level(engine.player).level, person, *more)
+            return await engine.run(work, as_level(engine.player).level, name, *more)
 
     # Names may hold a slash.
     address = "/people/{person:path}/memories/{level:path}"

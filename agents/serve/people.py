@@ -11,7 +11,7 @@ from agents.levels.describe import describe_learning
 from agents.levels.level import Level
 from agents.levels.player import LevelPlayer
 from agents.levels.profile import Profile, export_opponent, import_opponent, reset_level
-from agents.player_names import casefolded, check_name
+from agents.player_names import casefolded
 from ginenv.errors import GinError
 from ginenv.tables.players import Player
 
@@ -35,7 +35,8 @@ def as_level(player: Player) -> LevelPlayer:
 class People:
     """The memories of all people.
 
-    A person's memory is read from disk when it is first needed, and shared by all sessions with this person.
+    A person's memory is read from disk when it is first needed, and shared by all sessions with this person. Names are those that
+    ``check_name`` returns.
 
     Args:
         home: their directory.
@@ -46,35 +47,31 @@ class People:
         self._open: dict[tuple[str, str], LevelPlayer] = {}
 
     def _directory(self, person: str) -> Path:
-        name = check_name(person, "a person's")
         # "." and ".." mean something else to a file system.
-        return self.home / quote(casefolded(name), safe=" ").replace(".", "%2E")
+        return self.home / quote(casefolded(person), safe=" ").replace(".", "%2E")
 
     def player(self, player: Player, person: str) -> LevelPlayer:
         """A level with its memory of a person."""
         level = as_level(player)
-        key = (casefolded(check_name(person, "a person's")), level.level.digest)
+        key = (casefolded(person), level.level.digest)
         if key not in self._open:
             if len(self._open) >= _MAX_OPEN:
                 # What it has learned is on disk; a session that still uses it goes on with what it has.
                 del self._open[next(iter(self._open))]
-            self._open[key] = level.with_profile(
-                Profile(self._directory(person), level.level, check_name(person, "a person's"))
-            )
+            self._open[key] = level.with_profile(Profile(self._directory(person), level.level, person))
         return self._open[key]
 
     def close(self, person: str) -> None:
         """Forgets what was read of a person; it stays on disk."""
-        folded = casefolded(check_name(person, "a person's"))
-        self._open = {key: player for key, player in self._open.items() if key[0] != folded}
+        self._open = {key: player for key, player in self._open.items() if key[0] != casefolded(person)}
 
     def describe(self, level: Level, person: str) -> str:
         """What a level has learned of a person, in words."""
-        return describe_learning(self._directory(person), level, check_name(person, "a person's"))
+        return describe_learning(self._directory(person), level, person)
 
     def export(self, level: Level, person: str) -> dict[str, Any]:
         """What a level has learned of a person, for ``restore``."""
-        return export_opponent(self._directory(person), level, check_name(person, "a person's"))
+        return export_opponent(self._directory(person), level, person)
 
     def restore(self, level: Level, person: str, text: bytes) -> None:
         """Replaces what a level knows of a person by what was exported.
@@ -83,7 +80,7 @@ class People:
             GinError: if it cannot be used; nothing has changed then.
         """
         parse_json(text)
-        import_opponent(self._directory(person), level, check_name(person, "a person's"), text)
+        import_opponent(self._directory(person), level, person, text)
         self.close(person)
 
     def reset(self, level: Level, person: str) -> None:

@@ -16,11 +16,11 @@ import numpy as np
 
 from agents.levels.player import LevelPlayer
 from agents.play.allowed import check_allowed
-from agents.player_names import casefolded
+from agents.player_names import casefolded, check_name
 from agents.programs.messages import Act
 from agents.programs.responder import Hands, answer_texts
 from agents.serve.engines import Engine
-from agents.serve.people import People, as_level
+from agents.serve.people import People
 from agents.serve.tables import Table
 from ginenv.engine.rules import Rules
 from ginenv.errors import GinError
@@ -137,16 +137,18 @@ class Sessions:
             LimitError: if too many are open.
         """
         engine = await self.engine(name)
+        player = None
+        if person is not None:
+            person = check_name(person, "a person's")
+            player = await engine.run(self.people.player, engine.player, person)
+        # From here on nothing is waited for, so that requests at the same time cannot pass the limits together.
         self._end_idle()
         if len(self._sessions) >= self.limits.sessions:
             raise LimitError(f"{self.limits.sessions} sessions are open, as many as one server keeps")
-        player = None
         if person is not None:
-            as_level(engine.player)
             count = sum(casefolded(each.person) == casefolded(person) for each in self._sessions.values())
             if count >= self.limits.per_person:
                 raise LimitError(f"{person!r} has {count} sessions open, as many as one person may have")
-            player = await engine.run(self.people.player, engine.player, person)
         self._opened += 1
         session, key = Session(engine, person or "", self._opened, player), secrets.token_urlsafe(12)
         self._sessions[key] = session
@@ -178,10 +180,6 @@ class Sessions:
         """Ends a session or table."""
         if self._sessions.pop(key, None) is None:
             raise NotFoundError("there is nothing of this id to be ended")
-
-    def begin_hands(self, session: Session, rules: Rules, seed: int) -> None:
-        """Makes a session one with a host, which deals."""
-        session.hands = Hands(rules, seed)
 
     async def begin_table(self, session: Session, rules: Rules, one_hand: bool = False) -> None:
         """Makes a session a table, at which the server deals games, or one hand."""

@@ -23,9 +23,10 @@ from agents.files import writing
 from agents.network.checkpoint import read_metadata
 from agents.network.nets import has_bfloat16_units
 from agents.network.player import load_network
+from agents.opponent_model.turns import MAX_TURNS, TURN
 from agents.reports.terminal import plain_console
 from agents.search.belief import HandModel, save_hand_model
-from agents.search.hand_features import MAX_TURNS, NUM_FEATURES, TURN, write_features
+from agents.search.hand_features import NUM_FEATURES, write_features
 from agents.search.hand_prior import NetworkPrior, prior_inputs
 from agents.search.worlds import draw_hands
 from ginenv.engine.actions import PHASE_DISCARD
