@@ -40,7 +40,7 @@ def test_each_other_action_leads_to_the_state_that_playing_it_leads_to(commit: f
         rows = play(first, step)
         play(second, step)
         # A critic that numbers the successors tells which one belongs to which action.
-        values.gather(step, rows, logits[rows], 0.0, True, lambda inputs: torch.arange(len(inputs)) + 1000.0)
+        values.gather(step, rows, logits[rows], True, lambda inputs: torch.arange(len(inputs)) + 1000.0)
         successors, ended = values.batch.flat(), np.abs(others["advantage"][step]) < 999
         saved = {name: getattr(second, name).copy() for name in ("states", "tables", "games", "tally")}
         for j in range(VALUED):

@@ -13,9 +13,9 @@ from rich.console import Console
 from agents.config import ConfigError
 from agents.network.checkpoint import read_metadata, save_checkpoint
 from agents.network.nets import Actor, Critic
+from agents.opponent_model.turns import MAX_TURNS, TURN, read_turns
 from agents.search import make_search
 from agents.search.belief import HandModel, save_hand_model
-from agents.search.hand_features import MAX_TURNS, TURN, read_turns
 from agents.search.worlds import draw_hands, draw_worlds
 from agents.training import hand_model_fit
 from ginenv.bots.heuristics import make_simple, make_style
