@@ -149,6 +149,19 @@ def test_bots_of_other_languages_are_compiled_and_started(name, tmp_path):
     assert not check(str(program), 2, PATIENT, rules=get_rules("eaai")).wrong
 
 
+def test_a_bot_that_cannot_be_copied_ends_no_contest(tmp_path, monkeypatch):
+    monkeypatch.setattr(contests, "_CHECKED_HANDS", 2)
+    (tmp_path / "bots" / "odd").mkdir(parents=True)
+    (tmp_path / "bots" / "odd" / "main.py").write_text("", encoding="utf-8")
+    (tmp_path / "bots" / "odd" / "data").symlink_to("nowhere")
+    shutil.copy(ROOT / "examples" / "template_bot.py", tmp_path / "bots" / "good.py")
+    contest = Contest(config(tmp_path / "bots"))
+    contest.check()
+    assert [bot.name for bot in contest.admitted] == ["good"]
+    publish(contest, "gin contest", "")
+    assert "No such file or directory: &#39;" in (tmp_path / "out" / "bot-odd.html").read_text(encoding="utf-8")
+
+
 def test_a_folder_without_bots_and_bots_that_nobody_can_tell_apart_are_refused(tmp_path):
     with refuses(GinError, str(tmp_path / "none")):
         find_entries(tmp_path / "none")

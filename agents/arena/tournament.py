@@ -52,7 +52,7 @@ class Block:
         return f"{self.a:03}-{self.b:03}-{self.first:07}.npz"
 
 
-def _version_of(spec: str) -> dict[str, str]:
+def version_of(spec: str) -> dict[str, str]:
     """Hashes of the files in the directories that a player's name refers to: they may hold another player later."""
     parsed = parse_player(spec)
     if parsed.kind == "cmd":
@@ -127,7 +127,7 @@ class Tournament:
         """Claims the directory; raises if it holds another tournament, because the blocks of both would be mixed."""
         played = {key: value for key, value in self.config.model_dump(mode="json").items() if key not in _FREE}
         played["rules_hash"] = self.settings.rules.hash
-        self.versions_of = {place: made for spec in self.specs for place, made in _version_of(spec).items()}
+        self.versions_of = {place: made for spec in self.specs for place, made in version_of(spec).items()}
         played["weights"] = self.versions_of
         if self.searches:
             played["searches"] = self.searches

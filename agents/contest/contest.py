@@ -14,6 +14,8 @@ from __future__ import annotations
 import hashlib
 import itertools
 import shlex
+import shutil
+import sys
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
@@ -25,7 +27,7 @@ from pydantic import Field
 
 from agents.arena.configs import Processes, TournamentConfig, read_rules_argument
 from agents.arena.conformance import check
-from agents.arena.tournament import Standings, Tournament, play_all
+from agents.arena.tournament import Standings, Tournament, play_all, version_of
 from agents.contest.entries import Entry, build, find_entries
 from agents.contest.feedback import dearest_decisions
 from agents.files import check_own, read_json_object, write_json, writing
@@ -116,7 +118,7 @@ class Contest:
 
     def check(self, tick: Callable[[int], None] = lambda done: None) -> None:
         """Compiles and checks every bot that has not been, and makes the matches of those that pass."""
-        self.bots = [Bot(name, name, name) for name in self.config.beside]
+        self.bots = [Bot(name, f"{name} {version_of(name)}", name) for name in self.config.beside]
         for done, entry in enumerate(self.entries, 1):
             self.bots.append(self._checked(entry))
             tick(done)
@@ -128,17 +130,18 @@ class Contest:
 
     def _checked(self, entry: Entry) -> Bot:
         config = self.config
-        version = f"{entry.name}-{entry.digest(config.memory)}"
-        bot, place = Bot(entry.name, version), self.config.out / "bots" / version
+        bot = Bot(entry.name, entry.name)
         settings = hashlib.sha256(repr((self.rules.hash, config.seconds)).encode()).hexdigest()[:12]
-        path = place / f"check-{settings}.json"
-        with writing(place):
-            place.parent.mkdir(parents=True, exist_ok=True)
         try:
+            bot.version = f"{entry.name}-{entry.digest(config.memory, sys.executable)}"
+            place = config.out / "bots" / bot.version
             program = shlex.quote(str(build(entry, place, config.memory, config.host).resolve()))
-        except GinError as error:
-            bot.wrong = [str(error)]
+        except (GinError, OSError) as error:
+            # A broken link, or a file that may not be read, is no reason to end the contest of the others.
+            reason = error.args[0][0][-1] if isinstance(error, shutil.Error) else error
+            bot.wrong = [str(reason)]
             return bot
+        path = place / f"check-{settings}.json"
         if path.is_file():
             found = read_json_object(path, "check of a bot")
         else:
@@ -206,7 +209,7 @@ class Contest:
             if path.is_file():
                 bot.feedback = read_json_object(path, "feedback of a bot")
             else:
-                bot.feedback = dearest_decisions(bot.player, self.rules)
+                bot.feedback = dearest_decisions(bot.player, self.rules, self.config.seconds)
                 with writing(path):
                     path.parent.mkdir(parents=True, exist_ok=True)
                     write_json(path, bot.feedback)

@@ -4,7 +4,7 @@
     NAME.jar                                one that runs by itself, or a player of the 2021 challenge
     NAME/                                   a folder with such a file and what belongs to it, or with a program ``run``
 
-Nothing here runs a bot; compilers read its sources.
+Nothing here runs a bot; compilers and Java's ``javap`` read it.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from agents.contest.jars import player_in
 from agents.files import replacing, write_text
 from ginenv.errors import GinError
 
 _COMPILE_SECONDS = 300
+# In jars of the 2021 challenge: the interface of players, and the challenge's own sample.
+_PLAYER, _SAMPLE = "GinRummyPlayer", "SimpleGinRummyPlayer"
 # Folders in which tools and editors keep what is no part of a bot.
 _LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "target", "build", "*.pyc")
 _RUN = """#!/bin/sh
@@ -141,17 +142,19 @@ def build(entry: Entry, place: Path, memory: int, host: Path) -> Path:
     return place / "run"
 
 
-def _compile(files: Path, *command: str) -> None:
+def _compile(files: Path, *command: str) -> str:
+    """Runs a compiler; returns what it prints."""
     try:
         done = subprocess.run(
             command, cwd=files, capture_output=True, text=True, errors="replace", timeout=_COMPILE_SECONDS
         )
     except FileNotFoundError:
-        raise GinError(f"{command[0]} is not installed, which compiles it") from None
+        raise GinError(f"{command[0]} is not installed, which it needs") from None
     except subprocess.TimeoutExpired:
         raise GinError(f"{command[0]} did not finish in {_COMPILE_SECONDS} s") from None
     if done.returncode:
         raise GinError(f"{command[0]} does not compile it: {' '.join((done.stderr or done.stdout).split())[:600]}")
+    return done.stdout
 
 
 def _run(files: Path, name: str, memory: int, host: Path) -> list[str]:
@@ -187,17 +190,62 @@ def _cpp(files: Path, name: str, memory: int, host: Path) -> list[str]:
 
 def _jar(files: Path, name: str, memory: int, host: Path) -> list[str]:
     try:
-        found = player_in(files / name)
+        with zipfile.ZipFile(files / name) as packed:
+            names = packed.namelist()
+            manifest = packed.read("META-INF/MANIFEST.MF") if "META-INF/MANIFEST.MF" in names else b""
     except (zipfile.BadZipFile, OSError) as error:
         raise GinError(f"it is no jar ({error})") from None
-    if found is None:
+    if b"Main-Class:" in manifest:
         return _java(memory, "-jar", name)
+    classes = [each[:-6].replace("/", ".") for each in names if each.endswith(".class") and "-" not in each]
+    player, interface = _player_of(_compile(files, "javap", "-cp", name, *classes) if classes else "", Path(name).stem)
     if not host.is_file():
         raise GinError(
             f"it is a player of the 2021 challenge, and its host {host} is missing; docs/bots.md says how to build it"
         )
-    player, options = found
+    package = interface.rpartition(".")[0]
+    prefix = f"{package}." if package else ""
+    options = [] if package == "ginrummy" else ["--card", f"{prefix}Card", "--interface", interface]
     return _java(memory, "-cp", f"{host.resolve()}{os.pathsep}{name}", "Host", *options, player)
+
+
+def _player_of(declarations: str, stem: str) -> tuple[str, str]:
+    """The player of the 2021 challenge among classes, as ``javap`` prints them, and the interface of players that it implements.
+
+    Of several players, the one whose class is named as the jar is the player.
+
+    Raises:
+        GinError: if there is none, or several.
+    """
+    parents: dict[str, list[str]] = {}
+    concrete = []
+    # Without the parameters of generic types, which nest.
+    while (plain := re.sub(r"<[^<>]*>", "", declarations)) != declarations:
+        declarations = plain
+    for line in declarations.splitlines():
+        if head := re.fullmatch(r"((?:\w+ )*)(class|interface) ([\w.$]+)(.*)\{", line):
+            parents[head[3]] = [
+                word for word in re.findall(r"[\w.$]+", head[4]) if word not in ("extends", "implements")
+            ]
+            if head[2] == "class" and "abstract" not in head[1]:
+                concrete.append(head[3])
+
+    def implemented(name: str, depth: int = 0) -> str:
+        """The interface of players that a class implements, itself or by what it extends; empty if it does not."""
+        if name.rpartition(".")[2] == _PLAYER:
+            return name
+        # Classes that were not made by a compiler may extend each other.
+        above = parents.get(name, ()) if depth < len(parents) else ()
+        return next((found for each in above if (found := implemented(each, depth + 1))), "")
+
+    own = [name for name in concrete if implemented(name) and name.rpartition(".")[2] != _SAMPLE]
+    named = [name for name in own if name.rpartition(".")[2] == stem] or own
+    if len(named) != 1:
+        raise GinError(
+            "a jar runs by itself (Main-Class), or has one player of the 2021 challenge, or one named as the jar; it has "
+            f"{', '.join(sorted(own)) or 'none'}"
+        )
+    return named[0], implemented(named[0])
 
 
 _COMMANDS: dict[str, Callable[[Path, str, int, Path], list[str]]] = {

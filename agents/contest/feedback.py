@@ -7,6 +7,7 @@ from typing import Any
 
 from agents.analysis import MARKS, Analyst
 from agents.analysis.sources import play_out
+from agents.programs.player import BotLimits, OutsidePlayer
 from ginenv.engine.rules import Rules
 from ginenv.errors import GinError
 from ginenv.hands.hand import Hand
@@ -23,8 +24,13 @@ def _analyst() -> Analyst:
     return Analyst(WORLDS)
 
 
-def dearest_decisions(player: str, rules: Rules) -> dict[str, Any]:
+def dearest_decisions(player: str, rules: Rules, seconds: float) -> dict[str, Any]:
     """Plays some hands against ``OPPONENT`` and judges the player's decisions.
+
+    Args:
+        player: the name of a program.
+        rules: the rules.
+        seconds: its time limit for getting ready, and for a decision.
 
     Returns:
         JSON values: ``decisions`` and their ``loss`` in sum, in the ``unit`` of the analysis; the ``dearest`` of those that are certainly
@@ -34,6 +40,8 @@ def dearest_decisions(player: str, rules: Rules) -> dict[str, Any]:
     for number in range(HANDS):
         hand, seat = Hand.deal(rules, seed=_FIRST_SEED + number), number % 2
         seats = [make_player(player if each == seat else OPPONENT, number) for each in (0, 1)]
+        if isinstance(bot := seats[seat], OutsidePlayer):
+            bot.limits = BotLimits(start_seconds=seconds, seconds=seconds)
         try:
             play_out(hand, seats)
         except GinError as error:
