@@ -17,34 +17,14 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-from numba.core import event
-
-
-class _EndOfCompilation(event.Listener):
-    """Raises the interrupt that waited for a compilation."""
-
-    depth = 0
-    interrupted = False
-
-    def on_start(self, event: Any) -> None:
-        self.depth += _in_main_thread()
-
-    def on_end(self, event: Any) -> None:
-        self.depth -= _in_main_thread()
-        if self.interrupted and not self.depth and _in_main_thread():
-            self.interrupted = False
-            _forget_alarm()
-            raise KeyboardInterrupt
-
 
 def _in_main_thread() -> bool:
     """Whether this is the main thread, the only one that handles signals."""
     return threading.current_thread() is threading.main_thread()
 
 
-_compiling = _EndOfCompilation()
-event.register("numba:compile", _compiling)
-
+# Whether an interrupt waits for a compilation or an import to end.
+_is_waiting = False
 
 # In these modules Python runs under code that drops an exception or turns it into another: the compiler, and libraries that are
 # being loaded.
@@ -53,18 +33,18 @@ _NOT_RAISED_IN = ("numba", "llvmlite", "_frozen_importlib", "importlib")
 
 def interrupt(signum: int, frame: FrameType | None) -> None:
     """A signal handler that raises ``KeyboardInterrupt``; during a compilation or an import, it waits until that is done."""
+    global _is_waiting
     while frame is not None:
         if frame.f_globals.get("__name__", "").partition(".")[0] in _NOT_RAISED_IN:
-            _compiling.interrupted = True
-            # Looks again later, in case this was not the compilation of a kernel, whose end is reported. A program that ends before
-            # is not to be killed by the alarm, which Python no longer handles then.
+            _is_waiting = True
+            # Looks again later. A program that ends before is not to be killed by the alarm, which Python no longer handles then.
             atexit.unregister(_forget_alarm)
             atexit.register(_forget_alarm)
             signal.signal(signal.SIGALRM, interrupt)
             signal.setitimer(signal.ITIMER_REAL, 0.1)
             return
         frame = frame.f_back
-    _compiling.interrupted = False
+    _is_waiting = False
     raise KeyboardInterrupt
 
 
@@ -74,7 +54,8 @@ def _forget_alarm() -> None:
 
 def take_interrupt() -> bool:
     """Whether an interrupt waits for a compilation or an import to end; the caller takes it over."""
-    waiting, _compiling.interrupted = _compiling.interrupted, False
+    global _is_waiting
+    waiting, _is_waiting = _is_waiting, False
     if waiting:
         _forget_alarm()
     return waiting

@@ -100,8 +100,6 @@ def test_masks_stand_where_the_library_looks(dialect: str) -> None:
     env = MaskedObservation(gym.make("Gin/Hand-v0", opponent="simple"), dialect)
     keys = {
         "rllib": ("observations", "action_mask", np.float32),
-        "pettingzoo": ("observation", "action_mask", np.int8),
-        "torchrl": ("observation", "action_mask", np.bool_),
         "tianshou": ("obs", "mask", np.bool_),
     }
     name, mask_name, dtype = keys[dialect]

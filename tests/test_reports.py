@@ -13,7 +13,6 @@ from agents.arena import play_match
 from agents.cli.train import curves
 from agents.reports import terminal
 from agents.reports.curves import curves_figure, read_curve
-from agents.reports.pictures import belief_picture, calibration_picture, knock_picture
 from ginenv.errors import GinError
 from tests.support.refusals import refuses
 
@@ -79,20 +78,6 @@ def test_what_is_no_curve_is_refused(tmp_path: Path) -> None:
     with refuses(GinError, 2, 1):
         (tmp_path / "curve.json").write_text(json.dumps(points(0.1)))
         curves([tmp_path], names=("a", "b"))
-
-
-def test_pictures_are_pixels_that_differ_with_what_they_show() -> None:
-    rng = np.random.default_rng(1)
-    could = rng.integers(0, 50, (12, 11))
-    values = np.linspace(-0.5, 0.5, 6)
-    for draw, other in (
-        (lambda: belief_picture(["a", "b"], rng.random((2, 52)), np.ones((2, 52), bool), np.eye(2, 52) > 0), True),
-        (lambda: knock_picture(could, rng.integers(0, 2, could.shape) * could), True),
-        (lambda: calibration_picture(values, values, np.full(6, 0.1)), False),
-    ):
-        one, two = draw(), draw()
-        assert one.dtype == np.uint8 and one.ndim == 3 and one.shape[2] == 3 and one.std() > 0
-        assert (one.shape == two.shape) and (not np.array_equal(one, two)) == other
 
 
 def test_progress_is_a_line_a_minute_where_nobody_watches(monkeypatch) -> None:

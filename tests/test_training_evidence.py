@@ -151,8 +151,8 @@ def test_calibration_compares_values_with_what_hands_brought() -> None:
     batches(learner, 2)
     groups = diagnostics.calibration(learner)
     assert groups is not None
-    predicted, real, errors = groups
-    assert (np.diff(predicted) >= 0).all() and (errors > 0).all()
+    predicted, real = groups
+    assert (np.diff(predicted) >= 0).all()
     steps = learner.steps
     slow = []
     for tick, game in np.argwhere(finished(steps["done"])[:50]):
@@ -184,13 +184,6 @@ class Writer:
         assert np.isfinite(value), name
         self.written[name] = value
 
-    def add_image(self, name: str, image: np.ndarray, step: int, dataformats: str) -> None:
-        assert image.dtype == np.uint8 and image.shape[2] == 3 and dataformats == "HWC"
-        self.written[name] = image
-
-    def add_text(self, name: str, text: str, step: int) -> None:
-        self.written[name] = text
-
 
 def test_diagnostics_change_nothing_of_the_run() -> None:
     plain, reported = tiny_learner(), tiny_learner()
@@ -211,8 +204,6 @@ def test_diagnostics_change_nothing_of_the_run() -> None:
         "belief_below_counting/turn_03",
     ):
         assert name in writer.written
-    assert {"belief", "knocks", "calibration"} <= set(writer.written)
-    assert "ginrecord 1 hand" in str(writer.written["hand"]) and "result: " in str(writer.written["hand"])
 
 
 def test_a_critic_that_values_all_alike_is_compared_without_a_warning() -> None:

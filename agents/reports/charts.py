@@ -1,4 +1,4 @@
-"""Charts with matplotlib: as SVG within a page or in a separate file, or as pixels for TensorBoard.
+"""Charts with matplotlib: as SVG within a page or in a separate file.
 
 The same figures give the same bytes: ids come from a fixed salt, and no date is written.
 """
@@ -14,7 +14,6 @@ from typing import Any
 import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 # Colours of the pages (templates/style.css); within a page they follow the page's light or dark scheme.
@@ -79,10 +78,3 @@ def svg_of_page(figure: Figure, label: str) -> str:
     for colour, variable in _VARIABLES.items():
         rest = rest.replace(colour, variable)
     return f'<svg {box[0]} width="100%" role="img" aria-label="{label}">{rest}'
-
-
-def pixels(figure: Figure) -> np.ndarray:
-    """A figure as ``uint8[height, width, 3]``."""
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()
-    return np.asarray(canvas.buffer_rgba())[:, :, :3].copy()

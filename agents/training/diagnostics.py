@@ -1,12 +1,11 @@
 """TensorBoard's diagnostics of a run besides its strength: play, beliefs, and calibration of the critic.
 
 They are computed whenever the panel is measured, from the last batch and from hands that the averaged actor plays against itself. A run
-is the same with and without them.
+is the same with and without them. What a network believes in single hands is in the browser (``gin web``, *Watch* and *Analysis*).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,18 +14,13 @@ import torch
 from agents.arena.hand_log import watch_hands
 from agents.deal_streams import Domain
 from agents.network.inputs import expand_legal
-from agents.network.nets import FrozenActor
 from agents.network.player import NetworkPlayer
-from agents.reports.beliefs import NUM_TURNS, BeliefMeter, belief_logits, card_rows
-from agents.reports.pictures import belief_picture, calibration_picture, knock_picture
+from agents.reports.beliefs import NUM_TURNS, BeliefMeter
 from agents.training.learner import Learner
 from agents.training.ppo import log_probabilities, relative_entropy
 from agents.training.selfplay import finished, generalised_advantages
-from ginenv.engine.actions import KNOCK, PHASE_DISCARD, PHASE_NAMES, STOCK
-from ginenv.engine.rules import Rules, get_rules
-from ginenv.hands.hand import Hand
-from ginenv.hands.records import format_record
-from ginenv.tables.players import Player, make_player
+from ginenv.engine.actions import KNOCK, STOCK
+from ginenv.engine.rules import get_rules
 from ginenv.view.encoding import NUM_PLANES
 
 if TYPE_CHECKING:
@@ -36,8 +30,6 @@ _MAX_ROWS = 8192
 _GROUPS = 10
 # Deals that the averaged actor plays against itself, each twice.
 _PAIRS = 150
-# The same deal at every measurement shows how play changes.
-_SAMPLE_SEED = 3
 # Columns of the observation's first four facts, the phases.
 _FACTS_AT = (NUM_PLANES - 1) * 52
 _PHASES = ("upcard", "draw", "discard", "wall")
@@ -77,14 +69,13 @@ def entropies(learner: Learner) -> dict[str, float]:
 
 
 @torch.no_grad()
-def calibration(learner: Learner) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+def calibration(learner: Learner) -> tuple[np.ndarray, np.ndarray] | None:
     """The critic's values and the hands' actual results, grouped by value from low to high.
 
     It uses half-moves of the batch's first quarter whose hand ended within the batch, so that hardly any long hands are missing.
 
     Returns:
-        Mean value, mean result (both to the mover, in rewards) and the result's standard error of each group; ``None`` if there is too
-        little data.
+        Mean value and mean result of each group, both to the mover, in rewards; ``None`` if there is too little data.
     """
     played = learner.batch.steps.copy()
     played["value"] = 0
@@ -97,36 +88,8 @@ def calibration(learner: Learner) -> tuple[np.ndarray, np.ndarray, np.ndarray] |
     values = learner.values(rows)
     real = results.reshape(-1)[rows]
     groups = np.array_split(np.argsort(values), _GROUPS)
-    errors = [real[group].std() / np.sqrt(len(group)) for group in groups]
-    means = [np.array([numbers[group].mean() for group in groups]) for numbers in (values, real)]
-    return means[0], means[1], np.array(errors)
-
-
-def play_one(player: Player, rules: Rules, seed: int, watch: Callable[[Hand], None] | None = None) -> Hand:
-    """A hand of a player against itself; ``watch`` is called before every move."""
-    hand = Hand.deal(rules, seed=seed)
-    while not hand.is_over:
-        if watch is not None:
-            watch(hand)
-        hand.push(int(player.act(hand.view(), np.array([hand.turn]))[0]))
-    return hand
-
-
-def belief_maps(actor: FrozenActor, rules: Rules) -> np.ndarray:
-    """A picture of an actor's belief early, in the middle and late in one hand between bots, always the same hand."""
-    seen: list[tuple[np.ndarray, int]] = []
-
-    def keep(hand: Hand) -> None:
-        if hand.phase == PHASE_NAMES[PHASE_DISCARD]:
-            seen.append((hand.view()[0].copy(), int(hand.state["hands"][0, 1 - hand.turn])))
-
-    play_one(make_player("camper", _SAMPLE_SEED), rules, _SAMPLE_SEED, keep)
-    chosen = [seen[k] for k in sorted({0, len(seen) // 2, len(seen) - 1})]
-    views = np.stack([view for view, _ in chosen])
-    chances = 1 / (1 + np.exp(-belief_logits(actor, views)))
-    turns = card_rows(views["thrown"][:, 0]).sum(1) + 1
-    hidden = card_rows(np.array([hand for _, hand in chosen]))
-    return belief_picture([f"own turn {turn}" for turn in turns], chances, card_rows(views["unseen"]), hidden)
+    predicted, found = (np.array([numbers[group].mean() for group in groups]) for numbers in (values, real))
+    return predicted, found
 
 
 def style_figures(style: np.ndarray) -> dict[str, float]:
@@ -163,13 +126,12 @@ def write_diagnostics(writer: SummaryWriter, learner: Learner) -> None:
     scalars("entropy", entropies(learner))
     groups = calibration(learner)
     if groups is not None:
-        predicted, real, errors = groups
+        predicted, real = groups
         scalars("calibration", {"error": np.abs(predicted - real).mean()})
         # A critic whose units are dead, as after too high a learning rate, values all positions alike: that is no line.
         if np.ptp(predicted) > 1e-5 * np.abs(predicted).max():
             slope, offset = np.polyfit(predicted, real, 1)
             scalars("calibration", {"slope": slope, "offset": offset})
-        writer.add_image("calibration", calibration_picture(predicted, real, errors), step, dataformats="HWC")
     meter = BeliefMeter(actor, _PAIRS)
     style = watch_hands((player, NetworkPlayer(actor, seed=12)), rules, _PAIRS, 0, Domain.SELECT, meter)
     scalars("style", style_figures(style))
@@ -177,8 +139,3 @@ def write_diagnostics(writer: SummaryWriter, learner: Learner) -> None:
         if meter.views[turn - 1] >= 30:
             scalars(f"belief/turn_{turn:02}", {"network": meter.loss(turn).mean, "counting": meter.counted(turn).mean})
             scalars("belief_below_counting", {f"turn_{turn:02}": meter.below(turn).mean})
-    knocks = knock_picture(style["could_knock"].sum(0), style["did_knock"].sum(0))
-    writer.add_image("knocks", knocks, step, dataformats="HWC")
-    writer.add_image("belief", belief_maps(actor, rules), step, dataformats="HWC")
-    record = format_record(play_one(player, rules, _SAMPLE_SEED), ("average", "average"))
-    writer.add_text("hand", "\n".join(f"    {line}" for line in record.splitlines()), step)

@@ -5,11 +5,9 @@ Gymnasium defines no masks in observations. These libraries read them there, eac
 | dialect | observation | where it is documented |
 |---|---|---|
 | ``rllib`` | ``{"observations": ..., "action_mask": float32[107]}`` | RLlib's example ``action_mask_env.py`` |
-| ``pettingzoo`` | ``{"observation": ..., "action_mask": int8[107]}`` | PettingZoo's AEC interface, classic games |
-| ``torchrl`` | ``{"observation": ..., "action_mask": bool[107]}`` | TorchRL's transform ``ActionMask`` with its default key |
 | ``tianshou`` | ``{"obs": ..., "mask": bool[107]}`` | Tianshou's ``Batch`` for masked discrete policies |
 
-``sb3-contrib`` needs no wrapper: it calls the environment's ``action_masks()``.
+``sb3-contrib`` needs no wrapper: it calls the environment's ``action_masks()``. PettingZoo and TorchRL have adapters (``ginenv.adapters``).
 """
 
 from __future__ import annotations
@@ -34,8 +32,6 @@ class Dialect(NamedTuple):
 
 DIALECTS = {
     "rllib": Dialect("observations", "action_mask", np.float32),
-    "pettingzoo": Dialect("observation", "action_mask", np.int8),
-    "torchrl": Dialect("observation", "action_mask", np.bool_),
     "tianshou": Dialect("obs", "mask", np.bool_),
 }
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import sys
 import textwrap
-from abc import ABC, abstractmethod
 from functools import cache
 from html import escape
 from typing import Any
@@ -115,22 +114,6 @@ _NAME_LENGTH, _LINE_LENGTH, _NARROW_LINE_LENGTH = 16, 70, 52
 _SCALE = 2  # pixels are drawn larger and scaled down, for smooth edges
 
 
-class _Canvas(ABC):
-    """What a picture of the table is drawn on; positions and sizes are in units of ``WIDTH`` × ``HEIGHT``."""
-
-    @abstractmethod
-    def text(self, x: float, y: float, words: str, size: int = 16, fill: str = _TEXT, anchor: str = "left") -> None:
-        """Writes words centred on the height ``y``, red suits in red; their left, middle or right (``anchor``) is at ``x``."""
-
-    @abstractmethod
-    def box(self, x: float, y: float, w: float, h: float, fill: str, outline: str | None = None, r: float = 7) -> None:
-        """A rectangle with round corners."""
-
-    @abstractmethod
-    def card(self, x: float, y: float, card: int, outline: str | None = None) -> None:
-        """A card, face down if it is ``NO_CARD``; an outline marks it."""
-
-
 @cache
 def _font(size: int) -> ImageFont.ImageFont | ImageFont.FreeTypeFont:
     return ImageFont.load_default(size * _SCALE)
@@ -161,14 +144,15 @@ def _outlines(suit: int) -> list[list[tuple[float, float]]]:
     return polygons
 
 
-class _Pixels(_Canvas):
-    """Draws with pillow; a card shows its corner and one large suit."""
+class _Pixels:
+    """Draws with pillow; a card shows its corner and one large suit. Positions and sizes are in units of ``WIDTH`` × ``HEIGHT``."""
 
     def __init__(self) -> None:
         self.image = Image.new("RGB", (WIDTH * _SCALE, HEIGHT * _SCALE), _FELT)
         self.draw = ImageDraw.Draw(self.image)
 
     def text(self, x: float, y: float, words: str, size: int = 16, fill: str = _TEXT, anchor: str = "left") -> None:
+        """Writes words centred on the height ``y``, red suits in red; their left, middle or right (``anchor``) is at ``x``."""
         font = _font(size)
         pieces = [piece for piece in re.split(f"([{SUIT_SYMBOLS}])", words) if piece]
         widths = [size * 0.95 if piece in SUIT_SYMBOLS else font.getlength(piece) / _SCALE for piece in pieces]
@@ -182,6 +166,7 @@ class _Pixels(_Canvas):
             x += width
 
     def box(self, x: float, y: float, w: float, h: float, fill: str, outline: str | None = None, r: float = 7) -> None:
+        """A rectangle with round corners."""
         corners = [(x * _SCALE, y * _SCALE), ((x + w) * _SCALE, (y + h) * _SCALE)]
         self.draw.rounded_rectangle(corners, r * _SCALE, fill, outline, _SCALE)
 
@@ -191,6 +176,7 @@ class _Pixels(_Canvas):
             self.draw.polygon([((x + dx * r) * _SCALE, (y + dy * r) * _SCALE) for dx, dy in outline], fill)
 
     def card(self, x: float, y: float, card: int, outline: str | None = None) -> None:
+        """A card, face down if it is ``NO_CARD``; an outline marks it."""
         if card == NO_CARD:
             self._back(x, y)
             return
@@ -209,13 +195,14 @@ class _Pixels(_Canvas):
             self.draw.line(line, "#9db4e0", _SCALE)
 
 
-class _Svg(_Canvas):
-    """Draws the elements of an SVG, with the cards of ``card_art``."""
+class _Svg:
+    """Draws the same as elements of an SVG, with the cards of ``card_art``."""
 
     def __init__(self) -> None:
         self.parts: list[str] = []
 
     def text(self, x: float, y: float, words: str, size: int = 16, fill: str = _TEXT, anchor: str = "left") -> None:
+        """As ``_Pixels.text``."""
         place = {"left": "start", "middle": "middle", "right": "end"}[anchor]
         # A variation selector keeps suits from being shown as emoji.
         coloured = re.sub(
@@ -229,10 +216,12 @@ class _Svg(_Canvas):
         )
 
     def box(self, x: float, y: float, w: float, h: float, fill: str, outline: str | None = None, r: float = 7) -> None:
+        """As ``_Pixels.box``."""
         edge = f' stroke="{outline}"' if outline else ""
         self.parts.append(f'<rect x="{x:g}" y="{y:g}" width="{w:g}" height="{h:g}" rx="{r:g}" fill="{fill}"{edge}/>')
 
     def card(self, x: float, y: float, card: int, outline: str | None = None) -> None:
+        """As ``_Pixels.card``."""
         drawn, name = (back_svg(), "card") if card == NO_CARD else (face_svg(card), card_name(card, symbols=True))
         mark = (
             f'<rect width="100" height="140" rx="9" fill="none" stroke="{outline}" stroke-width="4"/>'
@@ -251,6 +240,9 @@ class _Svg(_Canvas):
             f'aria-label="{escape(label)}" font-family="system-ui, sans-serif">'
             f'<rect width="{width}" height="{height}" rx="12" fill="{_FELT}"/>{"".join(self.parts)}</svg>'
         )
+
+
+_Canvas = _Pixels | _Svg
 
 
 def _draw_holding(canvas: _Canvas, y: float, holding: Holding, narrow: bool = False) -> None:
