@@ -221,14 +221,16 @@ MAX_BYTES = 1 << 16
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML's own reader without aliases, which no configuration needs, nor duplicate keys, of which the last would count."""
+    """YAML's own reader without aliases and tags, which no configuration needs, nor duplicate keys, of which the last would count."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         event = self.peek_event()
+        line = event.start_mark.line + 1
         # A few aliases of aliases stand for gigabytes.
         if event.anchor is not None:
-            line = event.start_mark.line + 1
             raise ConfigError(f"line {line} has an anchor or an alias (& or *); write the value itself")
+        if getattr(event, "tag", None) is not None:
+            raise ConfigError(f"line {line} has a tag, {quoted(event.tag)}; write the value alone")
         return super().compose_node(parent, index)
 
     def compose_mapping_node(self, anchor: Any) -> Any:
