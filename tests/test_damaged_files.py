@@ -71,7 +71,7 @@ BOMB = "a: &a [x, x]\n" + "".join(
         (BOMB, ["line 1"]),
         ("seed: 1\npanel: *a", ["line 2"]),
         ("seed: !!int 1", ["line 1"]),
-        ("panel: " + "[" * 99, ["line 1", 16]),
+        ("panel: " + "[" * 9999, ["nested"]),
         ("#" * (MAX_BYTES + 1), [f"{MAX_BYTES:,}"]),
     ],
 )
