@@ -17,16 +17,23 @@ from fsrs import Card, Rating, Scheduler
 
 from agents.analysis import Analyst, Decision
 from agents.analysis.marks import ERRORS, THRESHOLDS
+from agents.arena.series import play_series
 from agents.files import read_json
+from agents.levels.level import MATCHED, load_level
+from agents.levels.matched import MatchedPlayer
+from agents.levels.profile import Profile
+from agents.levels.ratings import person_rating
 from agents.play.practice import EVERYBODY, KINDS, MINE, POSITIONS, Exercise, Practice
 from agents.play.review import analyse_games, mistakes
-from agents.play.skill import skill
+from agents.play.skill import skill, standing
 from agents.play.store import Home, StoreError
 from ginenv.engine.actions import actions_of, parse_action
 from ginenv.errors import GinError, IllegalActionError
 from ginenv.hands.text import parse_view
+from ginenv.tables.players import make_player
 from tests.support.refusals import refuses
-from tests.support.session_scenes import store_random_game
+from tests.support.session_scenes import Talk, store_random_game
+from tests.support.web_scenes import Guest, plain
 
 NOON = datetime.datetime(2026, 11, 27, 12, tzinfo=datetime.UTC)
 LEAST = dict(THRESHOLDS)["doubtful"]
@@ -205,7 +212,7 @@ def test_a_kill_loses_no_answer_and_leaves_no_half_of_one(home: Home) -> None:
 
 
 def test_skill_is_the_loss_per_decision_of_analysed_hands(home: Home, analyst: Analyst) -> None:
-    assert skill(home, "Ann") == (None, [])
+    assert skill(home, "Ann", window=2) == (None, [])
     for seed in (3, 4):
         play(home, seed)
     count = analyse_games(home, "Ann", analyst)
@@ -255,6 +262,32 @@ def test_practice_at_the_terminal(talk, monkeypatch) -> None:
     assert re.search(r"Right.* The expert: discard ", shown) and "It comes again in 10 minutes" in shown
     assert "1 answer so far, 1 right" in shown
     assert talk.say("practice gin").count("'gin'") == 1
+
+
+def test_skill_and_rating_stand_beside_each_other_at_both_tables(home: Home, analyst: Analyst, monkeypatch) -> None:
+    monkeypatch.setattr("agents.play.skill.WINDOW", 2)
+    assert standing(home, "Ann") == ([], [], [])
+    for seed in (3, 4, 5):
+        play(home, seed)
+    analyse_games(home, "Ann", analyst)
+    level = load_level(MATCHED)
+    person = MatchedPlayer(level, 1, profile=Profile(home.path, level, "Ann"))
+    play_series(person, make_player("simple", 2), series=1, hands=3, seed=7)
+    words, windows, ratings = standing(home, "ann")
+    cost, over_time, rated = words
+    assert len(windows) > 1 and f"{100 * windows[-1].loss.mean:.2f} %" in over_time and "analysed hands" in cost
+    assert str(person_rating(home.path, "Ann")) in rated and "after 3 hands" in rated and len(ratings) == 3
+    talk = Talk(home.path)
+    shown = [" ".join(talk.say("practice", "q", *rest).split()) for rest in ([], ["statistics"])]
+    talk.session.close()
+    ann = Guest(home.path)
+    shown += [plain(ann.get(path)) for path in ("/practice", "/statistics")]
+    assert all(line in page for page in shown for line in words)
+    assert "<svg" in ann.get("/practice").partition("Your skill")[2]
+    # Practice goes on where the rating's file is damaged.
+    (home.path / "levels" / f"{MATCHED}.json").write_text("{}")
+    assert "damaged" in standing(home, "Ann").words[-1] and "Your skill" in ann.get("/practice")
+    ann.close()
 
 
 def test_practice_in_pages(guest, monkeypatch) -> None:

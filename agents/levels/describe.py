@@ -249,7 +249,7 @@ def describe_learning(home: Path, level: Level, opponent: str | None = None) -> 
         return f"{level.name} learns nothing: it plays everybody as installed."
     found_by_opponent = findings(home, level, opponent)
     names = [] if level.dial is None else [found["opponent"] for found in found_by_opponent]
-    lines = [rating.sentence(name) for name in names if (rating := person_rating(home, name))]
+    lines = [rating.sentence(f"{name}:") for name in names if (rating := person_rating(home, name))]
     lines += [line for found in found_by_opponent for line in _of_opponent(found)]
     if any(found["beliefs"] for found in found_by_opponent):
         lines.append("Certainty: 0 % knows no more than of a stranger, 100 % is sure.")

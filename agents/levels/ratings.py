@@ -45,10 +45,10 @@ class PersonRating:
         hands = f"{back} hand{'s' * (back > 1)}"
         return f"{hands} earlier it was {_signed(self.past[-1 - back])}"
 
-    def sentence(self, name: str) -> str:
-        """All of it in words."""
+    def sentence(self, whose: str) -> str:
+        """All of it in words that begin with whose it is, such as ``Your``."""
         hands = f"{self.hands} hand{'s' * (self.hands != 1)}"
-        return f"{name}: {self} after {hands} against {MATCHED}{'; ' * bool(self.moved)}{self.moved}."
+        return f"{whose} {self} after {hands} against {MATCHED}{'; ' * bool(self.moved)}{self.moved}."
 
 
 def _signed(rating: float) -> str:

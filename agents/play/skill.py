@@ -1,16 +1,20 @@
-"""A player's skill: what a decision costs on average in the hands that have been analysed. Luck is no part of it."""
+"""A player's skill: what a decision costs on average in the hands that have been analysed, without luck; and the rating beside it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from agents.arena.results import Estimate, ratio
+from agents.levels.ratings import person_rating
+from agents.play.moves import count
 from agents.play.store import Home
+from ginenv.errors import GinError
 
-# Hands of each figure over time.
-WINDOW = 50
+# Hands of each figure over time, and how many of the last figures are put in words.
+WINDOW, _SHOWN = 50, 5
 # What ``agents.analysis.findings`` calls values of a game; hands played for points are left out.
 _UNIT = "chance to win the game"
 
@@ -34,7 +38,7 @@ class Skill:
     until: str
 
 
-def skill(home: Home, player: str, window: int = WINDOW) -> tuple[Skill | None, list[Skill]]:
+def skill(home: Home, player: str, window: int) -> tuple[Skill | None, list[Skill]]:
     """The skill over all analysed hands of a player's own games, and in each window of hands, the oldest first.
 
     Args:
@@ -64,20 +68,37 @@ def _skill(rows: list[tuple[str, float, int]]) -> Skill:
     return Skill(len(rows), int(sum(decisions)), found, begun[0], begun[-1])
 
 
-def loss_words(loss: Estimate) -> str:
-    """What a decision costs, in words: ``0.42 % of the game (0.31 to 0.53)``."""
+def _per_cent(loss: Estimate) -> str:
     interval = "" if np.isnan(loss.half) else f" ({100 * loss.low:.2f} to {100 * loss.high:.2f})"
-    return f"{100 * loss.mean:.2f} % of the game{interval}"
+    return f"{100 * loss.mean:.2f} %{interval}"
 
 
-def skill_words(home: Home, player: str) -> list[str]:
-    """The skill in sentences; empty where nothing has been analysed."""
-    total, windows = skill(home, player)
-    if total is None:
-        return []
-    lines = [
-        f"Skill: a decision costs you {loss_words(total.loss)}, in {total.hands} analysed hands; luck is no part of it."
-    ]
+class Standing(NamedTuple):
+    """How well a player plays.
+
+    Attributes:
+        words: the skill, how it has moved, and the rating that ``matched`` gives, in sentences; empty where nothing is known.
+        windows: the skill in each window of hands.
+        ratings: the rating after each of the last hands.
+    """
+
+    words: list[str]
+    windows: list[Skill]
+    ratings: list[int]
+
+
+def standing(home: Home, player: str) -> Standing:
+    """What is known of how well a player plays; a rating that cannot be read is a sentence."""
+    (total, windows), words = skill(home, player, WINDOW), []
+    if total is not None:
+        loss, hands = _per_cent(total.loss), count(total.hands, "analysed hand")
+        words.append(f"Skill: a decision costs you {loss} of the game, in {hands}; luck is no part of it.")
     if len(windows) > 1:
-        lines.append(f"In the last {windows[-1].hands} of them: {loss_words(windows[-1].loss)}.")
-    return lines
+        losses = ", ".join(_per_cent(each.loss) for each in windows[-_SHOWN:])
+        words.append(f"Every {WINDOW} hands, the last {windows[-1].hands} at the end: {losses}.")
+    rating = None
+    try:
+        rating = person_rating(home.path, home.canonical_name(player))
+    except GinError as error:
+        words.append(f"Your rating cannot be read: {error}.")
+    return Standing(words + ([rating.sentence("Your")] if rating else []), windows, rating.past if rating else [])

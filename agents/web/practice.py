@@ -13,10 +13,11 @@ from agents.play.moves import Turn
 from agents.play.options import variation
 from agents.play.practice import EVERYBODY, KINDS, MINE, Answer, Exercise, Practice, wait_words
 from agents.play.review import shared_analyst
-from agents.play.skill import skill_words
+from agents.play.skill import standing
 from agents.web.form_fields import integer_field
 from agents.web.pages import table_picture
 from agents.web.request import Request
+from agents.web.statistics import skill_chart
 from ginenv.engine.actions import action_name, actions_of, parse_action
 from ginenv.engine.rules import Rules
 from ginenv.errors import GinError
@@ -50,7 +51,8 @@ def practice(request: Request) -> Response:
     exercise = answered.exercise if answered else practice.next(kind, whose)
     values: dict[str, Any] = {"kind": kind, "whose": whose, "kinds": KINDS, "owners": (MINE, EVERYBODY)}
     values |= {"exercise": exercise, "answered": answered, "progress": practice.progress()}
-    values["skill"] = skill_words(request.sessions.home, browser.name)
+    shown = standing(request.sessions.home, browser.name)
+    values |= {"skill": shown.words, "chart": skill_chart(shown)}
     if exercise is not None:
         view = exercise.view[0]
         turn = Turn(view, Rules.from_block(view["rules"]))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from markupsafe import Markup
 from matplotlib.ticker import MaxNLocator
 from starlette.responses import Response
 
+from agents.levels.level import MATCHED
 from agents.play.display_names import display_opponent, display_rules
-from agents.play.skill import WINDOW, Skill, skill, skill_words
+from agents.play.skill import WINDOW, Skill, Standing, standing
 from agents.play.statistics import Tally
 from agents.reports.charts import ACCENT, INK, LINE, SOFT, drawing, svg_of_page
 from agents.reports.pages import shorten
@@ -65,21 +68,31 @@ def _over_time(tallies: list[Tally], margins: list[list[int]]) -> Markup:
         return Markup(svg_of_page(figure, label))
 
 
-def _skill_over_time(windows: list[Skill]) -> Markup:
-    """What a decision cost in each window of hands, with its interval."""
-    label = f"skill over time: what a decision cost, in % of the game, every {WINDOW} analysed hands (lower is better)"
-    with drawing(9.5, 3.0) as (figure, (axes,)):
+@lru_cache(maxsize=16)
+def _skill_chart(windows: tuple[Skill, ...], ratings: tuple[int, ...]) -> Markup:
+    label = f"your skill, every {WINDOW} analysed hands, and your rating after each hand"
+    with drawing(9.5, 3.0, columns=2) as (figure, (left, right)):
         ends = np.cumsum([each.hands for each in windows])
         means, halves = (100 * np.array([getattr(each.loss, name) for each in windows]) for name in ("mean", "half"))
-        axes.errorbar(ends, means, np.nan_to_num(halves), color=ACCENT, marker="o", capsize=3)
-        axes.set_title(label, loc="left")
-        axes.set_xlabel("hand")
-        axes.set_ylim(bottom=0)
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        axes.grid(axis="y", color=LINE)
-        axes.set_axisbelow(True)
-        axes.spines[:].set_visible(False)
+        left.errorbar(ends, means, np.nan_to_num(halves), color=ACCENT, marker="o", capsize=3)
+        left.set_title("a decision's cost, % of the game (lower is better)", loc="left")
+        left.set_xlabel("analysed hands")
+        left.set_ylim(bottom=0)
+        right.plot(range(1, len(ratings) + 1), ratings, color=ACCENT)
+        right.set_title(f"rating by {display_opponent(MATCHED)}", loc="left")
+        right.set_xlabel(f"the last {len(ratings)} hands")
+        for axes in (left, right):
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+            axes.grid(axis="y", color=LINE)
+            axes.set_axisbelow(True)
+            axes.spines[:].set_visible(False)
         return Markup(svg_of_page(figure, label))
+
+
+def skill_chart(known: Standing) -> Markup | None:
+    """The skill over time, with its intervals, and the rating beside it; nothing where neither has moved yet."""
+    windows, ratings = tuple(known.windows), tuple(known.ratings)
+    return _skill_chart(windows, ratings) if max(len(windows), len(ratings)) > 1 else None
 
 
 def statistics(request: Request) -> Response:
@@ -96,11 +109,9 @@ def statistics(request: Request) -> Response:
         if series:
             charts.append(_over_time([tally for tally, _ in series], [margins for _, margins in series]))
     kinds = sorted({tally.variation for tally in tallies} | {tally.opponent for tally in tallies})
-    _, windows = skill(request.sessions.home, file.name)
-    if len(windows) > 1:
-        charts.append(_skill_over_time(windows))
-    words = skill_words(request.sessions.home, file.name)
-    return request.page("statistics.html", tallies=tallies, charts=charts, kinds=kinds, skill=words)
+    known = standing(request.sessions.home, file.name)
+    charts += [chart] if (chart := skill_chart(known)) else []
+    return request.page("statistics.html", tallies=tallies, charts=charts, kinds=kinds, skill=known.words)
 
 
 def reset_statistics(request: Request) -> Response:

@@ -13,7 +13,7 @@ from agents.play.moves import count
 from agents.play.opponents import checked_level, describe_level_learning, reset_level
 from agents.play.options import choices
 from agents.play.session import Session
-from agents.play.skill import skill_words
+from agents.play.skill import standing
 from agents.play.statistics import Tallies
 from agents.play.terminal.commands import HELP_COLUMN, help_lines, parse_command
 from agents.play.terminal.replay import replay
@@ -198,7 +198,7 @@ class Menu:
     def _statistics(self) -> None:
         if self.session.file.statistics.root:
             self.terminal.say("", _statistics_table(self.session.file.statistics, self.session.file.name))
-            self.terminal.say(*skill_words(self.session.home, self.session.file.name))
+            self.terminal.say(*standing(self.session.home, self.session.file.name).words)
         else:
             self.terminal.say(f"{self.session.file.name} has not played a hand yet.")
 

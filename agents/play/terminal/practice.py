@@ -14,7 +14,7 @@ from agents.play.hand_order import melds_of_view, sorted_cards
 from agents.play.hints import load_analyst
 from agents.play.moves import Turn, count
 from agents.play.options import Options, variation
-from agents.play.skill import skill_words
+from agents.play.skill import standing
 from agents.play.store import Home, default_home
 from agents.play.terminal.app import choose_player
 from agents.play.terminal.commands import parse_command, read_move
@@ -100,7 +100,7 @@ def _close(terminal: Terminal, practice: Practice) -> None:
     progress = practice.progress()
     terminal.say(
         f"{count(progress.reviews, 'answer')} so far, {progress.correct} right; {progress.due} due now, {progress.new} new.",
-        *skill_words(practice.home, practice.player),
+        *standing(practice.home, practice.player).words,
     )
 
 
