@@ -161,7 +161,9 @@ def change_player(request: Request) -> Response:
     """Takes another seat, creates or removes a player, or frees a player's seat for the terminal."""
     sessions, name, do = request.sessions, request.form.get("name", ""), request.form.get("do", "")
     if do == "create":
-        return request.redirect_as(sessions.create(name))
+        browser = sessions.create(name)
+        browser.session.set_option("opponent", MATCHED)
+        return request.redirect_as(browser)
     if do == "switch":
         if sessions.token_of(sessions.home.canonical_name(name)):
             raise GinError(f"{name} plays by a link, in a browser of their own")

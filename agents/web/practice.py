@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from markupsafe import Markup
 from starlette.responses import Response
 
 from agents.play.display_names import display_rules
-from agents.play.moves import Turn
 from agents.play.options import variation
 from agents.play.practice import EVERYBODY, KINDS, MINE, Answer, Exercise, Practice, wait_words
 from agents.play.review import shared_analyst
@@ -36,8 +34,14 @@ def _practice(request: Request) -> Practice:
     return Practice(request.sessions.home, request.browser_session.name, shared_analyst)
 
 
-def _picture(exercise: Exercise) -> Markup:
-    return table_picture(exercise.view[0], "the opponent", None, "you")
+def _moves(view: Any) -> dict[str, list[tuple[str, str]]]:
+    """The moves with what stands on their buttons: those with several cards by what is done with a card, then the others."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for action in actions_of(view["legal"]):
+        verb, _, card = (name := action_name(action, int(view["phase"]))).rpartition(" ")
+        found.setdefault(verb, []).append((name, card))
+    rest = [(name, name) for verb, group in found.items() if not verb or len(group) == 1 for name, _ in group]
+    return {verb: group for verb, group in found.items() if verb and len(group) > 1} | ({"": rest} if rest else {})
 
 
 def practice(request: Request) -> Response:
@@ -55,10 +59,9 @@ def practice(request: Request) -> Response:
     values |= {"skill": shown.words, "chart": skill_chart(shown)}
     if exercise is not None:
         view = exercise.view[0]
-        turn = Turn(view, Rules.from_block(view["rules"]))
-        moves = [action_name(action, int(view["phase"])) for action in actions_of(view["legal"])]
-        values |= {"picture": _picture(exercise), "possible": turn.possible(), "moves": moves}
-        values["rules"] = display_rules(variation(turn.rules))
+        picture = table_picture(view, "the opponent", None, "you")
+        rules = display_rules(variation(Rules.from_block(view["rules"])))
+        values |= {"picture": picture, "moves": _moves(view), "rules": rules}
     return request.page("practice.html", **values)
 
 

@@ -89,9 +89,9 @@ def _skill_chart(windows: tuple[Skill, ...], ratings: tuple[int, ...]) -> Markup
         return Markup(svg_of_page(figure, label))
 
 
-def skill_chart(known: Standing) -> Markup | None:
+def skill_chart(shown: Standing) -> Markup | None:
     """The skill over time, with its intervals, and the rating beside it; nothing where neither has moved yet."""
-    windows, ratings = tuple(known.windows), tuple(known.ratings)
+    windows, ratings = tuple(shown.windows), tuple(shown.ratings)
     return _skill_chart(windows, ratings) if max(len(windows), len(ratings)) > 1 else None
 
 
@@ -109,9 +109,9 @@ def statistics(request: Request) -> Response:
         if series:
             charts.append(_over_time([tally for tally, _ in series], [margins for _, margins in series]))
     kinds = sorted({tally.variation for tally in tallies} | {tally.opponent for tally in tallies})
-    known = standing(request.sessions.home, file.name)
-    charts += [chart] if (chart := skill_chart(known)) else []
-    return request.page("statistics.html", tallies=tallies, charts=charts, kinds=kinds, skill=known.words)
+    shown = standing(request.sessions.home, file.name)
+    charts += [chart] if (chart := skill_chart(shown)) else []
+    return request.page("statistics.html", tallies=tallies, charts=charts, kinds=kinds, skill=shown.words)
 
 
 def reset_statistics(request: Request) -> Response:
