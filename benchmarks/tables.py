@@ -130,8 +130,6 @@ def speed_table() -> list[str]:
 
 TRAINING = """The learner's own decisions in the fastest round of `python -m benchmarks.speed.training_speed`, beside MaskablePPO on an
 environment that costs nothing."""
-SCALING = """The total number of games is the same in every row (`python -m benchmarks.speed.training_scaling`, not the run above). The
-spread over single rounds shows how far the ratios can be trusted."""
 
 
 def _decisions_heading(cores: int, units: bool) -> str:
@@ -148,21 +146,6 @@ def training_table() -> list[str]:
     ]
     heading = _decisions_heading(speed["settings"]["cores"], speed["machine"]["bfloat16_units"])
     return table(["what is trained", heading, "beside MaskablePPO"], rows)
-
-
-def scaling_table() -> list[str]:
-    """Training on several threads and processes."""
-    scaling = json.loads((RESULTS / "training_scaling.json").read_text(encoding="utf-8"))
-    single = scaling["rows"][0]["rounds"]
-    rows = []
-    for row in scaling["rows"]:
-        ratios = [speed / one for speed, one in zip(row["rounds"], single, strict=True)]
-        rows.append([
-            str(row["processes"]), str(row["threads"]), f"{row['per_second']:,.0f}", f"{row['ratio']:.1f} ×",
-            f"{min(ratios):.1f} to {max(ratios):.1f}",
-        ])  # fmt: skip
-    heading = _decisions_heading(scaling["machine"]["cores"], scaling["bfloat16_units"])
-    return table(["processes", "threads of each", heading, "beside one thread", "in single rounds"], rows)
 
 
 def executors_table() -> list[str]:
@@ -295,7 +278,6 @@ SECTIONS: tuple[tuple[str, str, Callable[[], list[str]]], ...] = (
     ("What the network believes", BELIEF, belief_table),
     ("Speed", SPEED, speed_table),
     ("Training", TRAINING, training_table),
-    ("Training on several processes", SCALING, scaling_table),
     ("Matches in other processes", "One run of `python -m benchmarks.speed.executors`.", executors_table),
 )
 

@@ -154,7 +154,7 @@ def test_a_missing_extra_is_named_with_what_installs_it(missing, extra, program,
 
 
 def test_what_is_installed_and_broken_is_no_missing_extra() -> None:
-    done = gin("curves", before="sys.modules['agents.reports.curves'] = None")
+    done = gin("conform", before="sys.modules['agents.arena.conformance'] = None")
     assert done.returncode == 1 and "ModuleNotFoundError" in done.stderr and "pip install" not in done.stderr
 
 

@@ -36,17 +36,12 @@ eval_games: 2
 threads: 1
 bfloat16: "no"
 """
-CURVE = [
-    {"decisions": n, "minutes": n, "mean": 0.5, "panel": {"random": {"games_won": 0.5, "half_width": 0.1}}}
-    for n in (1, 2)
-]
 # What is written, by the words of the command; IN and OUT stand for directories.
 WRITERS = {
     "evaluate": "evaluate simple easy --games 2 --out OUT/x.json",
     "tournament": "tournament IN/tournament.yaml out=OUT/t",
     "measured": "levels measure LEVEL --out OUT/a.json --set series=2 hands=20 styles=2",
     "train": "train --config IN/training.yaml --out OUT/run",
-    "curves": "curves IN/run --out OUT/curves.svg",
     "games": "games play simple easy --games 2 --out OUT/games.parquet",
     "export": "export network OUT/exported",
     "a level": "levels export level-1 OUT/level",
@@ -59,8 +54,6 @@ def given(tmp_path: Path) -> Path:
     """What the commands read."""
     (tmp_path / "tournament.yaml").write_text(TOURNAMENT)
     (tmp_path / "training.yaml").write_text(TRAINING)
-    (tmp_path / "run").mkdir()
-    (tmp_path / "run" / "curve.json").write_text(json.dumps(CURVE))
     return tmp_path
 
 

@@ -82,7 +82,6 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
         ("web --no-browser --runs taken", "taken"),
         ("games read nowhere --out new", "nowhere"),
         ("games check nowhere", "nowhere"),
-        ("curves nowhere", "nowhere"),
         ("train --config configs/smoke.yaml --out new --start nobody", "nobody"),
     ],
 )

@@ -208,7 +208,7 @@ def simulate(share, test, repetitions=300, limit=20000):
 
 
 def test_the_sequential_test_keeps_its_error_rates():
-    test = SequentialTest(margin=0.03, alpha=0.05, beta=0.05)
+    test = SequentialTest(margin=0.03)
     equal = simulate(0.5, test)
     assert equal["better"] + equal["worse"] < 0.08 and equal["equal"] > 0.9
     assert simulate(0.53, test)["better"] > 0.92

@@ -107,7 +107,7 @@ def constant(answer, **attributes):
 
 @pytest.mark.parametrize("forfeit", ["game", "hand"])
 def test_a_forfeit_costs_the_hand_or_the_game(forfeit):
-    settings = MatchSettings(forfeit=forfeit, forfeit_points=50)
+    settings = MatchSettings(forfeit=forfeit)
     result = play_match(constant(FORFEIT, forfeits=True), "simple", pairs=4, settings=settings)
     assert (result.games["winner"] == 1).all()
     assert (result.games["hands"] == (1 if forfeit == "game" else 2)).all()

@@ -122,7 +122,7 @@ env = None
 
 
 def test_a_forfeit_of_the_hand_lets_the_game_go_on():
-    settings = MatchSettings(limits=QUICK, forfeit="hand", forfeit_points=60)
+    settings = MatchSettings(limits=QUICK, forfeit="hand")
     result = play_match(bad_bot("illegal"), "simple", pairs=2, settings=settings)
     assert (result.games["hands"] >= 2).all() and (result.games["winner"] == 1).all()
 

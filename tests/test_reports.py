@@ -10,13 +10,11 @@ import pytest
 from rich.console import Console
 
 from agents.arena import play_match
-from agents.cli.train import curves
 from agents.reports import terminal
+from agents.reports.charts import svg_of_page
 from agents.reports.curves import curves_figure, read_curve
 from ginenv.errors import GinError
 from tests.support.refusals import refuses
-
-SVG = "{http://www.w3.org/2000/svg}"
 
 
 def points(*shares: float) -> list[dict]:
@@ -33,17 +31,13 @@ def runs(tmp_path: Path) -> list[Path]:
     return [tmp_path / "ppo", tmp_path / "other"]
 
 
-def test_curves_are_drawn_over_decisions_and_minutes(runs: list[Path], tmp_path: Path, capsys) -> None:
+def test_curves_are_drawn_over_decisions_and_minutes(runs: list[Path]) -> None:
     """Runs are named by their directories, and the same runs give the same bytes."""
-    for out in ("a.svg", "b.svg"):
-        curves(runs, tmp_path / out)
-    text = (tmp_path / "a.svg").read_text(encoding="utf-8")
-    assert text == (tmp_path / "b.svg").read_text(encoding="utf-8")
-    words = {"".join(element.itertext()).strip() for element in ElementTree.fromstring(text).iter(f"{SVG}text")}
+    text, again = (svg_of_page(curves_figure([read_curve(path) for path in runs]), "curves") for _ in range(2))
+    assert text == again
+    root = ElementTree.fromstring(text.replace("xlink:", ""))
+    words = {"".join(element.itertext()).strip() for element in root.iter("text")}
     assert {"ppo", "other", "against simple", "against a<b", "decisions", "minutes"} <= words
-    printed = capsys.readouterr().out
-    assert "ppo: half of the games against simple: after 1 minutes, 2.0 M decisions" in printed
-    assert "other: half of the games against simple: not yet" in printed
 
 
 def test_a_curve_ends_where_its_run_does(runs: list[Path]) -> None:
@@ -64,20 +58,11 @@ def test_a_curve_is_read_from_a_run_and_from_a_checkpoint(runs: list[Path], tmp_
         read_curve(tmp_path)
 
 
-def test_without_a_place_curves_go_where_runs_do(runs: list[Path], tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    curves(runs[:1])
-    assert (tmp_path / "runs" / "curves.svg").is_file() and not (tmp_path / "docs").exists()
-
-
 def test_what_is_no_curve_is_refused(tmp_path: Path) -> None:
     for text in ("[]", "{}", "[1]", "no"):
         (tmp_path / "curve.json").write_text(text)
         with refuses(GinError, "curve"):
             read_curve(tmp_path / "curve.json")
-    with refuses(GinError, 2, 1):
-        (tmp_path / "curve.json").write_text(json.dumps(points(0.1)))
-        curves([tmp_path], names=("a", "b"))
 
 
 def test_progress_is_a_line_a_minute_where_nobody_watches(monkeypatch) -> None:

@@ -51,7 +51,6 @@ class MatchSettings:
         domain: which stream the deals come from; reported results come from ``Domain.EVAL``.
         batch: games at once in a process; changes the speed, never the result.
         forfeit: what an outside program loses when it fails: the ``game`` or the ``hand``.
-        forfeit_points: what the opponent scores for a forfeited hand.
         limits: limits on the time and the restarts of outside programs.
         luck: whether luck is measured and subtracted from the estimates (``agents.arena.luck``).
         until: a test that stops the match early as soon as it has an answer.
@@ -64,7 +63,6 @@ class MatchSettings:
     domain: Domain = Domain.EVAL
     batch: int = 2048
     forfeit: str = "game"
-    forfeit_points: int = FORFEIT_POINTS
     limits: BotLimits = field(default_factory=BotLimits)
     luck: bool = True
     until: SequentialTest | None = None
@@ -170,7 +168,7 @@ def play_pairs(
             batch,
             unit,
             forfeit_game=settings.forfeit == "game",
-            forfeit_points=settings.forfeit_points,
+            forfeit_points=FORFEIT_POINTS,
             observers=[*([statistics, meter] if meter else [statistics]), *observers],
             patient=True,
         )

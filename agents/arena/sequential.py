@@ -16,27 +16,24 @@ from ginenv.errors import GinError, must_be
 
 # Pairs before the first look (the variance of fewer says little), and between two looks.
 LOOK_EVERY = 100
+# Chances of calling equal players different, and of missing a difference of the margin.
+_ALPHA = _BETA = 0.05
 
 
 @dataclass(frozen=True)
 class SequentialTest:
-    """What counts as a difference, and how often the answer may be wrong.
+    """What counts as a difference.
 
     Attributes:
         margin: smallest difference of the share from one half that the test looks for.
-        alpha: chance of calling equal players different.
-        beta: chance of missing a difference of the margin.
     """
 
     margin: float = 0.02
-    alpha: float = 0.05
-    beta: float = 0.05
 
     def __post_init__(self) -> None:
-        """Checks the values."""
-        for name in ("margin", "alpha", "beta"):
-            if not 0 < getattr(self, name) < 0.5:
-                raise GinError(must_be(name, "a number between 0 and 0.5", getattr(self, name)))
+        """Checks the margin."""
+        if not 0 < self.margin < 0.5:
+            raise GinError(must_be("margin", "a number between 0 and 0.5", self.margin))
 
     def ratios(self, scores: np.ndarray) -> tuple[float, float]:
         """Logarithms of the likelihood ratios for "better by the margin" and "worse by the margin" against "equal".
@@ -56,8 +53,8 @@ class SequentialTest:
         if len(scores) < LOOK_EVERY:
             return ""
         # Either test may call equal players different, so each gets half of alpha.
-        accept = math.log((1 - self.beta) / (self.alpha / 2))
-        reject = math.log(self.beta / (1 - self.alpha / 2))
+        accept = math.log((1 - _BETA) / (_ALPHA / 2))
+        reject = math.log(_BETA / (1 - _ALPHA / 2))
         better, worse = self.ratios(scores)
         if better >= accept:
             return "better"
@@ -67,7 +64,7 @@ class SequentialTest:
 
     def words(self, verdict: str, names: tuple[str, str]) -> str:
         """The verdict as a sentence with its error rates."""
-        rates = f"(error rates {self.alpha:g} and {self.beta:g}, margin {self.margin:.1%})"
+        rates = f"(error rates {_ALPHA:g} and {_BETA:g}, margin {self.margin:.1%})"
         sentence = {
             "better": f"{names[0]} is better than {names[1]}",
             "worse": f"{names[1]} is better than {names[0]}",

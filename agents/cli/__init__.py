@@ -55,7 +55,6 @@ COMMANDS = {
     "analyse": Command("agents.cli.analyse:analyse", "RECORD: the cost of every decision; --mistakes: yours"),
     "explain": Command("agents.search.explain:main", "POSITION: why the search plays as it does", reads_arguments=True),
     "train": Command("agents.cli.train:train", "trains an agent by self-play and exports it", False, extra="train"),
-    "curves": Command("agents.cli.train:curves", "RUN ...: draws the learning curves of runs"),
     "average": Command("agents.cli.train:average", "CHECKPOINT ...: averages the weights of checkpoints", False),
     "export": Command("agents.cli.networks:export", "NETWORK DIRECTORY: a network with its card, also as ONNX"),
     "model-card": Command("agents.cli.networks:write_model_card", "CHECKPOINT [RESULTS ...]: the card of a checkpoint"),

@@ -54,8 +54,6 @@ class MatchConfig(Processes):
         luck: measure luck and subtract it from the estimates.
         until_significant: stop as soon as the question of who is better is answered.
         margin: smallest difference of the share from one half that until_significant looks for.
-        alpha: chance of calling equal players different.
-        beta: chance of missing a difference of the margin.
         out: JSON file for the results.
     """
 
@@ -72,8 +70,6 @@ class MatchConfig(Processes):
     luck: bool = True
     until_significant: bool = False
     margin: float = Field(0.02, gt=0, lt=0.5)
-    alpha: float = Field(0.05, gt=0, lt=0.5)
-    beta: float = Field(0.05, gt=0, lt=0.5)
     out: Path = Path("runs/evaluate.json")
 
     @property
@@ -99,7 +95,7 @@ class MatchConfig(Processes):
             forfeit=self.forfeit,
             limits=BotLimits(start_seconds=max(BotLimits.start_seconds, self.seconds), seconds=self.seconds),
             luck=self.luck,
-            until=SequentialTest(self.margin, self.alpha, self.beta) if self.until_significant else None,
+            until=SequentialTest(self.margin) if self.until_significant else None,
         )
 
 

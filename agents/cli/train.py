@@ -1,18 +1,17 @@
-"""``gin train``, the curves of its runs, and commands that make checkpoints from checkpoints."""
+"""``gin train``, and commands that make checkpoints from checkpoints."""
 
 from __future__ import annotations
 
 import shlex
 import shutil
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 from tyro.conf import Positional, arg
 
 from agents.config import TrainConfig, describe_keys, load_config
-from agents.files import check_own, check_writable, replacing, write_text, writing
+from agents.files import check_own, check_writable, replacing, writing
 from agents.reports.terminal import this_command
 from ginenv.errors import GinError
 from ginenv.tables.players import PlayerSpec
@@ -101,36 +100,6 @@ def _print_end(checkpoint: Path, about: dict[str, Any]) -> None:
     if won:
         print(f"games won: {', '.join(won)}")
     print(f"next: {program} {name} --against all")
-
-
-def curves(
-    runs: Annotated[list[Path], Positional, arg(metavar="RUN ...")],
-    out: Path = Path("runs/curves.svg"),
-    names: tuple[str, ...] = (),
-    title: str = "Games won against the panel",
-) -> None:
-    """Draws games won against the panel, over decisions and over minutes, and prints when each run first won half of them.
-
-    Args:
-        runs: directories of runs or of checkpoints, or the JSON file in them that holds the curve.
-        out: SVG to write.
-        names: names of the runs in the legend, in their order; those of their directories when left out.
-        title: title of the picture.
-    """
-    from agents.reports.charts import svg_file
-    from agents.reports.curves import curves_figure, halves, read_curve
-
-    if not runs:
-        raise GinError("no run is named; name the directory or the curve.json of at least one")
-    if names and len(names) != len(runs):
-        raise GinError(f"{len(names)} names for {len(runs)} runs; there must be one for each, or none")
-    found = [read_curve(path) for path in runs]
-    if names:
-        found = [replace(run, name=name) for run, name in zip(found, names, strict=True)]
-    check_writable(out)
-    with writing(out):
-        write_text(out, svg_file(curves_figure(found, title)))
-    print("\n".join([*halves(found), f"picture: {out}"]))
 
 
 def average(checkpoints: Annotated[list[str], Positional, arg(metavar="CHECKPOINT CHECKPOINT ...")], out: Path) -> None:

@@ -1,4 +1,4 @@
-"""Charts with matplotlib: as SVG within a page or in a separate file.
+"""Charts with matplotlib, as SVG within a page.
 
 The same figures give the same bytes: ids come from a fixed salt, and no date is written.
 """
@@ -55,14 +55,6 @@ def drawing(width: float, height: float, columns: int = 1) -> Iterator[tuple[Fig
         yield figure, list(np.atleast_1d(figure.subplots(1, columns)))
 
 
-def svg_file(figure: Figure, background: str = "white") -> str:
-    """A figure as the text of a separate SVG file."""
-    buffer = io.StringIO()
-    with matplotlib.rc_context(_STYLE):
-        figure.savefig(buffer, format="svg", metadata=_NOTHING, facecolor=background)
-    return buffer.getvalue()
-
-
 def svg_of_page(figure: Figure, label: str) -> str:
     """A figure as an SVG element of a page, in the page's colours.
 
@@ -70,7 +62,10 @@ def svg_of_page(figure: Figure, label: str) -> str:
         figure: the figure.
         label: what the figure shows, for screen readers; no markup.
     """
-    text = svg_file(figure, "none")
+    buffer = io.StringIO()
+    with matplotlib.rc_context(_STYLE):
+        figure.savefig(buffer, format="svg", metadata=_NOTHING, facecolor="none")
+    text = buffer.getvalue()
     # Within a page the namespaces are known, and the width is that of the page.
     head, rest = text[text.index("<svg") :].split(">", 1)
     box = re.search(r'viewBox="[^"]*"', head)

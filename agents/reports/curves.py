@@ -98,14 +98,14 @@ def _draw_axes(axes: Axes, runs: Sequence[RunCurve], opponents: Sequence[str], a
     axes.grid()
 
 
-def curves_figure(runs: Sequence[RunCurve], title: str = "Games won against the panel") -> Figure:
+def curves_figure(runs: Sequence[RunCurve]) -> Figure:
     """The picture, over decisions and over minutes: a colour for each opponent, a dash pattern for each run."""
     opponents = list(dict.fromkeys(name for run in runs for name in run.opponents))
     rows = max(len(opponents), len(runs) if len(runs) > 1 else 0)
     with drawing(10, 3.8 + 0.2 * rows, columns=2) as (figure, (left, right)):
         _draw_axes(left, runs, opponents, "decisions")
         _draw_axes(right, runs, opponents, "minutes")
-        figure.suptitle(title, fontsize=13, fontweight="bold", x=0.01, ha="left")
+        figure.suptitle("Games won against the panel", fontsize=13, fontweight="bold", x=0.01, ha="left")
         colours = [
             Line2D([], [], color=colour, linewidth=2.5, label=f"against {opponent}")
             for opponent, colour in zip(opponents, cycle(_COLOURS), strict=False)
@@ -119,16 +119,3 @@ def curves_figure(runs: Sequence[RunCurve], title: str = "Games won against the 
         if len(runs) > 1:
             right.legend(handles=dashes, **below)
     return figure
-
-
-def halves(runs: Sequence[RunCurve]) -> list[str]:
-    """States in words when each run first won half of the games against each opponent."""
-    lines = []
-    for run in runs:
-        for opponent in run.opponents:
-            even = next((p for p in run.points if p["panel"].get(opponent, {}).get("games_won", 0) >= 0.5), None)
-            when = "not yet"
-            if even:
-                when = f"after {even['minutes']:.0f} minutes, {even['decisions'] / 1e6:.1f} M decisions"
-            lines.append(f"{run.name}: half of the games against {opponent}: {when}")
-    return lines
