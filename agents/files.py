@@ -75,17 +75,8 @@ def parse_json(text: str | bytes) -> Any:
         raise JsonError(f"not UTF-8 text: {error.reason} at byte {error.start}") from None
     except json.JSONDecodeError as error:
         raise JsonError(str(error)) from None
-    # A lone surrogate comes from an escape, or from a text that was given as ``str``; UTF-8 bytes cannot hold one.
-    escaped = "\\u" in text or not (text.isascii() or is_text(text))
     level = [value]
     for _ in range(MAX_DEPTH):
-        if escaped:
-            texts = [each for each in level if isinstance(each, str)]
-            for each in level:
-                if isinstance(each, dict):
-                    texts += each
-            if not all(each.isascii() or is_text(each) for each in texts):
-                raise JsonError("half a character (a lone surrogate)")
         level = [
             inner
             for each in level
@@ -93,8 +84,13 @@ def parse_json(text: str | bytes) -> Any:
             for inner in (each.values() if isinstance(each, dict) else each)
         ]
         if not level:
-            return value
-    raise JsonError(_TOO_DEEP)
+            break
+    else:
+        raise JsonError(_TOO_DEEP)
+    # A lone surrogate comes from an escape, or from a text that was given as ``str``; UTF-8 bytes cannot hold one.
+    if ("\\u" in text or not text.isascii()) and not is_text(json.dumps(value, ensure_ascii=False)):
+        raise JsonError("half a character (a lone surrogate)")
+    return value
 
 
 _HOLDERS = (dict, list)
@@ -138,7 +134,7 @@ def read_json_object(path: Path, source: str) -> dict[str, Any]:
     return values
 
 
-def write_atomic(path: str | Path, write: Callable[[str], None]) -> None:
+def write_atomic(path: str | Path, write: Callable[[str], object]) -> None:
     """Writes a file so that readers find the old or the new one, never half of one, even if the machine stops in between.
 
     Args:
@@ -322,20 +318,12 @@ def check_own(directory: Path, what: str, *marks: str) -> None:
 
 def write_bytes(path: str | Path, content: bytes | memoryview) -> None:
     """Atomically writes content that a library has made; most libraries' own errors do not say that a disk is full."""
-
-    def write(temporary: str) -> None:
-        Path(temporary).write_bytes(content)
-
-    write_atomic(path, write)
+    write_atomic(path, lambda temporary: Path(temporary).write_bytes(content))
 
 
 def write_text(path: str | Path, text: str) -> None:
     """Writes a text file atomically; a lone surrogate, as in a file name that is not UTF-8, is written as its number."""
-
-    def write(temporary: str) -> None:
-        Path(temporary).write_text(text, encoding="utf-8", errors="backslashreplace")
-
-    write_atomic(path, write)
+    write_bytes(path, text.encode(errors="backslashreplace"))
 
 
 def write_json(path: str | Path, value: Any) -> None:

@@ -154,7 +154,9 @@ def test_a_bot_that_cannot_be_copied_ends_no_contest(tmp_path, monkeypatch):
     (tmp_path / "bots" / "odd").mkdir(parents=True)
     (tmp_path / "bots" / "odd" / "main.py").write_text("", encoding="utf-8")
     (tmp_path / "bots" / "odd" / "data").symlink_to("nowhere")
-    shutil.copy(ROOT / "examples" / "template_bot.py", tmp_path / "bots" / "good.py")
+    (tmp_path / "bots" / "good").mkdir()
+    shutil.copy(ROOT / "examples" / "template_bot.py", tmp_path / "bots" / "good" / "bot.py")
+    (tmp_path / "bots" / "good" / os.fsdecode(b"caf\xe9.txt")).write_text("", encoding="utf-8")
     contest = Contest(config(tmp_path / "bots"))
     contest.check()
     assert [bot.name for bot in contest.admitted] == ["good"]

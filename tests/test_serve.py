@@ -186,6 +186,18 @@ def test_requests_at_the_same_time_do_not_pass_the_limits_together(server):
         server.call("DELETE", f"/sessions/{key}")
 
 
+def test_a_table_whose_player_fails_at_once_takes_no_place(tmp_path):
+    with serving(tmp_path, "--sessions", "1", "--allow", "cmd:false") as server:
+        status = 0
+        while status != 422:
+            status, answer = server.call("POST", "/tables", {"player": "cmd:false"})
+            if status == 201:
+                server.call("DELETE", f"/tables/{answer['table']}")
+            else:
+                assert status == 422, answer
+        open_session(server)
+
+
 def test_a_memory_is_learned_exported_imported_and_reset(server):
     address = "/people/{}/memories/level-2"
     assert finish_hands(server, 3, player="level-2", person="Ann")

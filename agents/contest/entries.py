@@ -72,7 +72,8 @@ class Entry:
         """A hash of all that the bot consists of, and of these settings."""
         made = hashlib.sha256(repr((self.name, settings)).encode())
         for file in _files(self.path):
-            made.update(f"{file.relative_to(self.path.parent)}\0{file.stat().st_size}\0".encode())
+            # Names of files need not be UTF-8.
+            made.update(os.fsencode(file.relative_to(self.path.parent)) + f"\0{file.stat().st_size}\0".encode())
             made.update(file.read_bytes())
         return made.hexdigest()[:12]
 

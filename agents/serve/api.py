@@ -271,7 +271,12 @@ def _add_tables(app: FastAPI, sessions: Sessions) -> None:
         """Begins a game against a player; the server deals."""
         with _statuses():
             key, session = await sessions.open(body.player, body.person)
-        await _in_turn(sessions, session, lambda: sessions.begin_table(session, body.rules))
+        try:
+            await _in_turn(sessions, session, lambda: sessions.begin_table(session, body.rules))
+        except HTTPException:
+            # Nobody has learned its id.
+            sessions.close(key)
+            raise
         return _table(key, session, 201)
 
     @app.post("/tables/{table}", response_model=TableState)

@@ -106,11 +106,11 @@ class HandTools(MCPServer):
         try:
             chosen = get_rules(rules)
             key, session = await self._sessions.open(opponent, None)
+            # Kept here: no session ends while its player thinks.
+            self._sessions.close(key)
             await self._sessions.begin_table(session, chosen, one_hand=True)
         except GinError as error:
             raise ToolError(str(error)) from None
-        # Kept here: no session ends while its player thinks.
-        self._sessions.close(key)
         self._hands.append(_Hand(session, opponent))
         return (
             f"Hand {len(self._hands)}, against {opponent}.\n\n{rules_words(chosen)}\n\n{self._state(len(self._hands))}"
