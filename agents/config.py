@@ -282,7 +282,7 @@ def _sentence(error: ValidationError, model: type[BaseModel]) -> str:
         return unknown_name("key", where, model.model_fields)
     if first["type"] == "missing":
         return f"{where} is missing"
-    return f"{where} is {quoted(first.get('input'))}; {first['msg'].lower()}"
+    return f"{where or 'it'} is {quoted(first.get('input'))}; {first['msg'].lower()}"
 
 
 def parse_config(values: dict[str, Any], model: type[Config] = TrainConfig, source: str = "configuration") -> Any:

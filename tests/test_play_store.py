@@ -100,7 +100,7 @@ def test_a_damaged_game_is_quarantined(talk):
     talk.session.file.statistics.tally("gr", "easy").hands = 4
     talk.session.file.game = game
     shown = talk.say("resume", "resume")
-    assert "the unfinished game cannot go on (line" in shown and "there is no unfinished game" in shown
+    assert "the unfinished game cannot go on (game: record: line" in shown and "there is no unfinished game" in shown
     assert json.loads((talk.home.path / "damaged" / "game.json-1").read_text()) == game
     assert talk.stored["game"] is None and talk.stored["statistics"][0]["hands"] == 4
     for change in ({"seed": "x"}, {"record": None}, {"order": ["ZZ"]}, {"name": "../x"}):

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field
 
-from agents.files import JsonError, parse_json
-from ginenv.errors import GinError
+from agents.config import Config, parse_config
+from agents.files import parse_json
 
 # A text that is shown: a terminal would obey its control characters.
 Shown = Annotated[str, Field(pattern=r"\A\P{Cc}*\z")]
 
 
-class StoredModel(BaseModel):
+class StoredModel(Config):
     """Base class of kept values; it accepts no unknown fields, and no values of another type."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(strict=True, frozen=False)
 
     @classmethod
     def read(cls, values: Any) -> Self:
@@ -25,13 +25,6 @@ class StoredModel(BaseModel):
         Raises:
             GinError: if the text is not JSON, or a field is missing, unknown or has a value that it cannot have.
         """
-        try:
-            return cls.model_validate(parse_json(values) if isinstance(values, str | bytes) else values)
-        except JsonError as error:
-            raise GinError(f"it is not JSON: {error}") from None
-        except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            if (own := first.get("ctx", {}).get("error")) is not None:
-                raise GinError(str(own)) from None
-            where = ".".join(str(part) for part in first["loc"])
-            raise GinError(f"field {where!r}: {first['msg']}" if where else first["msg"]) from None
+        return parse_config(
+            parse_json(values) if isinstance(values, str | bytes) else values, cls, cls.__name__.lower()
+        )
