@@ -178,8 +178,8 @@ def test_more_sessions_than_the_limits_are_refused(server):
 
 def test_requests_at_the_same_time_do_not_pass_the_limits_together(server):
     with ThreadPoolExecutor(6) as pool:
-        asked = [{"player": "level-1", "person": name} for name in ("Bea", "bea ", " BEA", "Bea", "Bea", "Bea")]
-        answers = list(pool.map(lambda body: server.call("POST", "/sessions", body), asked))
+        bodies = [{"player": "level-1", "person": name} for name in ("Bea", "bea ", " BEA", "Bea", "Bea", "Bea")]
+        answers = list(pool.map(lambda body: server.call("POST", "/sessions", body), bodies))
     opened = [answer["session"] for status, answer in answers if status == 201]
     assert len(opened) == 2 and {status for status, _ in answers} == {201, 429}
     for key in opened:

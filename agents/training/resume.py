@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import os
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -90,26 +89,15 @@ def _batches_of(path: Path) -> int:
         return NO_BATCHES
 
 
-@dataclass
-class SavedRun:
-    """What a directory holds of a run that is continued.
-
-    Attributes:
-        commands: that began and continued it, oldest first, without the one that continues it now.
-        measured: decisions after which its last checkpoint was measured; 0 if it was not.
-    """
-
-    commands: list[str] = field(default_factory=list)
-    measured: int = 0
-
-
 def parent_of(start: str | None) -> dict[str, str | None]:
     """What a checkpoint's metadata says of the checkpoint that its run began from."""
     weights = None if start is None else read_metadata(network_directory(start))["weights_sha256"]
     return {"parent": start, "parent_sha256": weights}
 
 
-def read_saved_run(out: Path, config: TrainConfig, parent: dict[str, str | None], command: str) -> SavedRun:
+def read_saved_run(
+    out: Path, config: TrainConfig, parent: dict[str, str | None], command: str
+) -> tuple[list[str], int]:
     """Checks that a directory holds the run that is to be continued there.
 
     Args:
@@ -118,12 +106,16 @@ def read_saved_run(out: Path, config: TrainConfig, parent: dict[str, str | None]
         parent: what it began from (``parent_of``).
         command: that continues it.
 
+    Returns:
+        The commands that began and continued it, oldest first, without this one; and the decisions after which its last checkpoint was
+        measured, 0 if it was not.
+
     Raises:
         GinError: if it holds a run that learned with other settings, or began from another checkpoint.
     """
     _check_settings(out, config)
     if not (out / "last" / WEIGHTS).exists():
-        return SavedRun()
+        return [], 0
     about = read_metadata(out / "last")["about"]
     _check_parent(out, about, parent)
     earlier, decisions = about.get("earlier_commands"), about.get("decisions")
@@ -132,7 +124,7 @@ def read_saved_run(out: Path, config: TrainConfig, parent: dict[str, str | None]
         commands.append(about["command"])
     # After an interrupt there is a checkpoint, but no measurement of it.
     is_measured = bool(about.get("panel")) or not config.eval_opponents
-    return SavedRun(commands, decisions if is_measured and isinstance(decisions, int) else 0)
+    return commands, decisions if is_measured and isinstance(decisions, int) else 0
 
 
 def _check_settings(out: Path, config: TrainConfig) -> None:

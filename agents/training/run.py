@@ -26,7 +26,7 @@ from agents.reports.terminal import LINE_SECONDS, plain_console
 from agents.training.diagnostics import write_diagnostics
 from agents.training.learner import Learner
 from agents.training.ppo import train
-from agents.training.resume import CONFIG, SavedRun, parent_of, read_saved_run
+from agents.training.resume import CONFIG, parent_of, read_saved_run
 from ginenv.engine.rules import get_rules
 from ginenv.errors import GinError, reason_of
 
@@ -124,12 +124,11 @@ class TrainingRun:
             if self.main and not resume:
                 self._remove_earlier()
             is_there = resume and bool(list(out.glob("resume*.pt")))
-            saved = read_saved_run(out, config, self.parent, command) if is_there else SavedRun()
-            self.earlier = saved.commands
+            self.earlier, measured = read_saved_run(out, config, self.parent, command) if is_there else ([], 0)
             resumed = resume and self.learner.resume()
             self._check_decisions()
             # A run that was killed before it was measured has not come to its end.
-            self.is_finished = self.learner.decisions >= config.decisions and saved.measured == self.learner.decisions
+            self.is_finished = self.learner.decisions >= config.decisions and measured == self.learner.decisions
             self.curve: list[dict[str, Any]] = []
             if self.main and not self.is_finished:
                 with writing(out):
@@ -163,7 +162,15 @@ class TrainingRun:
                 # A shell starts background jobs with interrupts ignored.
                 signal.signal(stop, self._ask_to_stop)
         try:
-            return self._end() if self.is_finished else self._train()
+            if not self.is_finished:
+                return self._train()
+            if self.main:
+                self.console.print(
+                    f"{self.out} came to its end at {self.learner.decisions:,} decisions; more of them (--set decisions=...) go on",
+                    markup=False,
+                    soft_wrap=True,
+                )
+            return True
         finally:
             self.lock.release()
             self.learner.workers.close()
@@ -187,16 +194,6 @@ class TrainingRun:
                     self._export(name, about)
             self.writer.close()
         return is_complete
-
-    def _end(self) -> bool:
-        """Ends a run that has nothing left to learn; its measurements and exports stay as they are."""
-        if self.main:
-            self.console.print(
-                f"{self.out} came to its end at {self.learner.decisions:,} decisions; more of them (--set decisions=...) go on",
-                markup=False,
-                soft_wrap=True,
-            )
-        return True
 
     def _remove_earlier(self) -> None:
         """Removes the earlier run, so that none of its files is taken for this run's, whenever this run is killed."""

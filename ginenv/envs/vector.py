@@ -27,11 +27,7 @@ from ginenv.tables.info import Reporter
 from ginenv.tables.players import Player, close_players
 from ginenv.view.encoding import FLAT_SCALE, OBSERVATION_SIZE, PLANES_SHAPE
 
-_MODES = {
-    "same_step": AutoresetMode.SAME_STEP,
-    "next_step": AutoresetMode.NEXT_STEP,
-    "disabled": AutoresetMode.DISABLED,
-}
+_MODES = {mode.name.lower(): mode for mode in AutoresetMode}
 
 _NOTHING = np.empty(0, np.uint8)
 _NO_TABLES = np.empty(0, np.int64)
@@ -97,10 +93,10 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         **options: Unpack[TableOptions],
     ) -> None:
         check_integer("num_envs", num_envs, 1)
-        if isinstance(autoreset_mode, AutoresetMode):
-            names = {mode: name for name, mode in _MODES.items()}
-            autoreset_mode = names[autoreset_mode]
-        mode = list(_MODES.values())[check_choice("autoreset_mode", autoreset_mode, tuple(_MODES))]
+        mode = autoreset_mode
+        if not isinstance(mode, AutoresetMode):
+            check_choice("autoreset_mode", mode, tuple(_MODES))
+            mode = _MODES[mode]
         if render_mode is not None:
             check_choice("render_mode", render_mode, RENDER_MODES[:2])
         self.num_envs = num_envs
