@@ -1,69 +1,21 @@
-"""Explains the search's choice in one position: its candidates and its belief.
-
-gin explain ginview1 rules=eaai ...               a view
-gin explain gin1 rules=eaai ...                   a position, as the replay at the table prints it
-gin explain ... --player search:worlds=1024       a search with other settings
-"""
+"""Explains the search's choice in one position: its candidates and its belief, as plain values."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import tyro
-from pydantic import Field
-from rich import box
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from agents.config import Config
 from agents.search.player import SearchPlayer
 from ginenv.bots.hand_kernels import danger_of, fillers, live_ways
 from ginenv.bots.reasons import Estimates, reason
 from ginenv.engine.actions import KNOCK, PHASE_DISCARD, STOCK, action_name, parse_action
-from ginenv.engine.cards import RANKS, SUIT_SYMBOLS, format_cards
+from ginenv.engine.cards import format_cards
 from ginenv.engine.melds import deadwood
-from ginenv.errors import GinError, TextError
-from ginenv.hands.text import parse_position, parse_view
-from ginenv.tables.players import make_player
+from ginenv.errors import GinError
 
 GAME, POINTS = "chance to win the game", "points / 100"
-
-
-class ExplainConfig(Config):
-    """Explains what the search plays in a position, and its belief about the opponent's hand.
-
-    Attributes:
-        position: a view (ginview1 ...) or a position (gin1 ...).
-        player: the search, with its settings, as in search:worlds=1024.
-        seed: seed of the sampled worlds.
-        as_json: print JSON instead of tables.
-    """
-
-    position: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="POSITION ...")]
-    player: str = "search"
-    seed: int = Field(0, ge=0)
-    as_json: Annotated[bool, tyro.conf.arg(name="json")] = False
-
-
-def read_view(text: str) -> np.ndarray:
-    """The view of the seat to move, ``VIEW[1]``, from the text of a view or of a position.
-
-    Raises:
-        TextError: if the text cannot be read, or no seat is to move.
-    """
-    kind = text.partition(" ")[0]
-    if kind == "ginview1":
-        return parse_view(text)
-    if kind != "gin1":
-        raise TextError(f"{text[:60]!r} is not a view (ginview1 ...) or a position (gin1 ...)")
-    hand = parse_position(text)
-    if hand.is_over:
-        raise TextError(f"no seat is to move: the hand is over ({hand.outcome})")
-    return hand.view()
 
 
 def explain(view: np.ndarray, player: SearchPlayer, also: Sequence[int] = ()) -> dict[str, Any]:
@@ -158,60 +110,3 @@ def _about_discard(v: Any, action: int) -> dict[str, Any]:
         "lost_ways": int(live_ways(card, int(v["hand"]), unseen)),
         "danger": round(float(danger_of(card, unseen, known_cards, cold, chance)), 3),
     }
-
-
-def tables(about: dict[str, Any]) -> list[Table]:
-    """The result of ``explain`` as tables of the candidates and of the belief (suits by ranks, in percent)."""
-    title = f"{about['hand']} · {about['deadwood']} deadwood · {about['action']}: {about['reason']}"
-    candidates = Table(title=title, box=box.SIMPLE, pad_edge=False)
-    candidates.add_column("", no_wrap=True)
-    for heading in ("value", "difference", "policy", "deadwood", "ways", "lost", "danger"):
-        candidates.add_column(heading, justify="right", no_wrap=True)
-    for line in about["candidates"]:
-        value = f"{100 * line['value']:.2f}", f"{100 * line['difference']:+.2f} ± {100 * line['difference_error']:.2f}"
-        candidates.add_row(
-            line["action"] + (" ←" if line["action"] == about["action"] else ""),
-            *(value if about["worlds"] else ("", "")),
-            f"{100 * line['policy']:.1f} %",
-            *(str(line.get(key, "")) for key in ("deadwood", "ways", "lost_ways", "danger")),
-        )
-    candidates.caption = (
-        f"value: {about['value_is']}, in hundredths, in {about['worlds']} worlds; ways: unseen cards that would fill what is left"
-        if about["worlds"]
-        else "a single candidate needs no search"
-    )
-    belief = Table("", title="the opponent holds, %", box=box.SIMPLE)
-    for rank in RANKS:
-        belief.add_column(rank, justify="right")
-    for suit, row in zip(SUIT_SYMBOLS, about["belief"], strict=True):
-        belief.add_row(suit, *map(_shaded, row))
-    return [candidates, belief]
-
-
-def _shaded(chance: float) -> Text:
-    if chance == 0:
-        return Text("·", style="dim")
-    level = int(35 + 150 * chance)
-    return Text(f"{100 * chance:.0f}", style=f"white on rgb({level},60,{max(40, 150 - level)})")
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """The command ``gin explain``.
-
-    Args:
-        arguments: command-line arguments, without the program's name (default: those of this process).
-
-    Raises:
-        GinError: if the position cannot be read, or the player cannot be made or is not a search.
-    """
-    config = tyro.cli(ExplainConfig, prog="gin explain", args=arguments)
-    view = read_view(" ".join(config.position))
-    player = make_player(config.player, config.seed)
-    if not isinstance(player, SearchPlayer):
-        raise GinError(f"player {config.player!r} cannot be explained; it must be search, with or without settings")
-    about = explain(view, player)
-    if config.as_json:
-        print(json.dumps(about, indent=2))
-    else:
-        for table in tables(about):
-            Console().print(table)
