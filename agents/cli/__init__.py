@@ -52,7 +52,7 @@ COMMANDS = {
     "practice": Command(
         "agents.play.terminal.practice:run", "your mistakes and a set of positions, to play again", reads_arguments=True
     ),
-    "analyse": Command("agents.cli.analyse:analyse", "RECORD or POSITION: what decisions cost; --mistakes: yours"),
+    "analyse": Command("agents.cli.analyse:analyse", "RECORD, POSITION: what decisions cost; --mistakes: yours"),
     "train": Command("agents.cli.train:train", "trains an agent by self-play and exports it", False, extra="train"),
     "average": Command("agents.cli.train:average", "CHECKPOINT ...: averages the weights of checkpoints", False),
     "export": Command("agents.cli.networks:export", "NETWORK DIRECTORY: a network with its card, also as ONNX"),
