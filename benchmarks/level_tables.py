@@ -2,18 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-from typing import Any
-
-from benchmarks.markdown import interval, share, table
-
-RESULTS = Path(__file__).parent / "results" / "levels.json"
-
-
-def _rows() -> dict[str, dict[str, Any]]:
-    """The figures of the levels that have been measured since they last changed, by name."""
-    return json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+from benchmarks.markdown import interval, read, share, table
 
 
 def _table(headings: list[str], rows: list[list[str]]) -> list[str]:
@@ -26,7 +15,7 @@ def ladder_table() -> list[str]:
         [f"`{name}` against `{row['config']['above']}`", f"{row['config']['games']:,}"]
         + [share(row["ladder"][stage]) for stage in ("as_installed", "after_500", "after_5000")]
         + [interval(row["ladder"]["as_installed"]["points"])]
-        for name, row in _rows().items()
+        for name, row in read("levels").items()
     ]
     return _table(
         [
@@ -44,7 +33,7 @@ def ladder_table() -> list[str]:
 def gains_table() -> list[str]:
     """What each level gains by learning, in the last three fifths of each series."""
     rows = []
-    for name, row in _rows().items():
+    for name, row in read("levels").items():
         config, last = row["config"], list(row["gains"]["total"])[-1]
         gains, strangers = (
             {gain: found[last] for gain, found in row[who].items() if gain != "by_opponent"}
@@ -75,7 +64,7 @@ def variety_table() -> list[str]:
             f"`{name}`", str(found["deals"]), f"{found['different']:.0f}", f"{100 * found['commonest']:.1f} %", f"{found['hands']:,}",
             interval(found["cost"]),
         ]
-        for name, row in _rows().items()
+        for name, row in read("levels").items()
         if (found := row.get("variety"))
     ]  # fmt: skip
     return _table(
@@ -94,7 +83,7 @@ def variety_table() -> list[str]:
 def levels_summary() -> list[str]:
     """The README's table: the ladder, and what each level gains in its first 500 hands against somebody."""
     rows = []
-    for name, row in _rows().items():
+    for name, row in read("levels").items():
         games = [
             f"{100 * row['ladder'][stage]['share']['mean']:.1f} %"
             for stage in ("as_installed", "after_500", "after_5000")

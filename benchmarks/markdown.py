@@ -1,9 +1,19 @@
-"""Tables in Markdown, and figures with their intervals."""
+"""Results files, tables in Markdown, and figures with their intervals."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def read(name: str) -> dict[str, Any]:
+    """A results file by its name; empty if there is none."""
+    path = RESULTS / f"{name}.json"
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
 def table(headings: list[str], rows: Iterable[list[str]]) -> list[str]:

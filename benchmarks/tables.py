@@ -1,35 +1,32 @@
-"""Writes the documentation's tables from the results files of the benchmarks and from the code, and its picture of a hand.
+"""Writes the documentation's tables from the results files of the benchmarks and from the code.
 
 `python -m benchmarks.tables` writes docs/results.md, and the tables between the marks in README.md and other pages; with `--check` it
-writes nothing and fails if a page differs. With `--picture` it draws docs/hand.png.
+writes nothing and fails if a page differs.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from PIL import Image
-
-from agents.files import write_atomic, write_text
+from agents.analysis.marks import MARKS
+from agents.files import write_text
+from agents.levels.level import NAMES, load_level
+from agents.network.checkpoint import read_metadata
+from agents.network.player import SHIPPED
 from agents.search.config import SearchConfig
 from benchmarks.level_tables import gains_table, ladder_table, levels_summary, variety_table
-from benchmarks.markdown import interval, percent, points, share, table
+from benchmarks.markdown import RESULTS, interval, percent, points, read, share, table
 from benchmarks.page_tables import TABLES
-from benchmarks.web_tables import sections as web_sections
-from ginenv.envs.env import HandEnv
-from ginenv.tables.players import make_player, parse_player
+from ginenv.tables.players import parse_player
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 PAGE = ROOT / "docs" / "results.md"
-PICTURE = ROOT / "docs" / "hand.png"
-RESULTS = ROOT / "benchmarks" / "results"
 # Opponents in the training pool; the others were kept out of training.
 SEEN = ("simple", "formula", "camper", "knocker", "easy")
 # Turns for which the tables show the belief.
@@ -49,20 +46,20 @@ _LEARNERS = {
 
 
 def _match(name: str) -> dict[str, Any]:
-    return json.loads((RESULTS / name).read_text(encoding="utf-8"))["matches"][0]
+    return read(name)["matches"][0]
 
 
 def network_table() -> list[str]:
     """The shipped network against the bots, and under every preset against `formula` and the network that shipped before."""
     bots, presets = [], []
     for path in sorted(RESULTS.glob("network-eaai-*.json")):
-        match = _match(path.name)
+        match = _match(path.stem)
         name = match["players"][1]
         seen = "met in training" if name in SEEN else "" if name in _LEARNERS else "held out"
         bots.append([_LEARNERS.get(name, f"`{name}`"), f"{match['jobs']:,}", share(match), points(match), seen])
     for path in sorted(RESULTS.glob("network-rules-*.json")):
         rules = path.stem.removeprefix("network-rules-")
-        match, before = _match(path.name), _match(f"network-previous-{rules}.json")
+        match, before = _match(path.stem), _match(f"network-previous-{rules}")
         presets.append([f"`{rules}`", share(match), points(match), share(before), points(before)])
     return [
         *table(["`network` against", "games", "games won", "points per hand", ""], bots),
@@ -83,8 +80,8 @@ def exploit_table() -> list[str]:
     """What the best of several trained responses wins from a frozen player."""
     rows = []
     for path in sorted(RESULTS.glob("exploit-*.json")):
-        document = json.loads(path.read_text(encoding="utf-8"))
-        config, match = document["config"], _match(path.name)
+        document = read(path.stem)
+        config, match = document["config"], _match(path.stem)
         budget = f"{config['seeds']} × {config['decisions']}"
         gained = interval(document["gained"])
         rows.append([f"`{config['agent']}`", budget, f"{match['jobs']:,}", share(match), points(match), gained])
@@ -102,12 +99,12 @@ def exploit_table() -> list[str]:
 def belief_table() -> list[str]:
     """How much better than counting the shipped network predicts the opponent's cards."""
     rows = []
-    for file, seen in (("belief.json", "met in training"), ("belief-aside.json", "held out")):
-        document = json.loads((RESULTS / file).read_text(encoding="utf-8"))
+    for file, seen in (("belief", "met in training"), ("belief-aside", "held out")):
+        document = read(file)
         for name, found in document["opponents"].items():
             below = {turn["turn"]: turn["below"] for turn in found["turns"]}
             shares = [percent(below[turn]) for turn in BELIEF_TURNS]
-            if name != "itself" or file == "belief.json":
+            if name != "itself" or file == "belief":
                 rows.append([name if name == "itself" else f"`{name}`", *shares, "" if name == "itself" else seen])
     return table(["opponent", *(f"turn {turn}" for turn in BELIEF_TURNS), ""], rows)
 
@@ -120,10 +117,10 @@ def speed_table() -> list[str]:
             f"{row['hands_per_second']:,.0f} hands",
             f"{row['hands_ratio']:,.1f} ×",
         ]
-        for row in json.loads((RESULTS / "engine_speed.json").read_text(encoding="utf-8"))["rows"]
+        for row in read("engine_speed")["rows"]
     ] + [
         [row["name"], f"{row['steps_per_second']:,.0f} steps", f"{row['ratio']:,.1f} ×"]
-        for row in json.loads((RESULTS / "env_speed.json").read_text(encoding="utf-8"))["rows"]
+        for row in read("env_speed")["rows"]
     ]
     return table(["one core", "per second", "beside OpenSpiel"], rows)
 
@@ -138,7 +135,7 @@ def _decisions_heading(cores: int, units: bool) -> str:
 
 def training_table() -> list[str]:
     """Training beside MaskablePPO."""
-    speed = json.loads((RESULTS / "training_speed.json").read_text(encoding="utf-8"))
+    speed = read("training_speed")
     ratios = {name: 1.0 for name in speed["best"] if name.startswith("MaskablePPO")} | speed["ratios"]
     rows = [
         [name, f"{figures['per_second']:,.0f}", f"{ratios[name]:.1f} ×"]
@@ -150,7 +147,7 @@ def training_table() -> list[str]:
 
 def executors_table() -> list[str]:
     """Matches of bots in this process, in two, and on two nodes of a Ray cluster."""
-    measured = json.loads((RESULTS / "executors.json").read_text(encoding="utf-8"))
+    measured = read("executors")
     rows = []
     for name in ("here", "two processes", "Ray, two nodes"):
         row = measured["rows"][name]
@@ -172,7 +169,7 @@ def executors_table() -> list[str]:
 
 def search_table() -> list[str]:
     """The search on top of the shipped network: strength by budget, and its time."""
-    measured = json.loads((RESULTS / "search_strength.json").read_text(encoding="utf-8"))
+    measured = read("search_strength")
     matches = []
     for key, match in measured.items():
         player, opponent = key.split(" – ")[:2]
@@ -180,7 +177,7 @@ def search_table() -> list[str]:
             # A row from an earlier version of the search, kept in the file.
             continue
         matches.append([f"`{player}`", f"`{opponent}`", f"{match['jobs']:,}", share(match), points(match)])
-    speed = json.loads((RESULTS / "search_speed.json").read_text(encoding="utf-8"))
+    speed = read("search_speed")
     positions = [
         [worlds, f"{row['mean_ms']:.1f}", f"{row['p95_ms']:.1f}"]
         for worlds, row in sorted(speed["search"].items(), key=lambda item: int(item[0]))
@@ -200,7 +197,7 @@ def search_table() -> list[str]:
 
 def headroom_table() -> list[str]:
     """What choosing better at one decision is worth: by the true hand, which no player may know, and by the search."""
-    document = json.loads((RESULTS / "headroom.json").read_text(encoding="utf-8"))
+    document = read("headroom")
     who = [key for key in document["gain"]["all"] if key != "decisions"]
     rows = [
         [name, f"{row['decisions']:,}", *(interval(row[key]) for key in who)] for name, row in document["gain"].items()
@@ -210,7 +207,7 @@ def headroom_table() -> list[str]:
 
 def luck_table() -> list[str]:
     """How much shorter intervals are with luck subtracted, whether that biases them, and what it costs."""
-    document = json.loads((RESULTS / "luck_off.json").read_text(encoding="utf-8"))
+    document = read("luck_off")
     rows = [
         [
             " – ".join(f"`{name}`" for name in row["players"]),
@@ -226,6 +223,56 @@ def luck_table() -> list[str]:
     words = f"Of {covered['matches']} matches of {covered['pairs']} pairs of hands between equal players, "
     words += f"{100 * covered['points']:.1f} % have an interval of points that holds 0."
     headings = ["match", "played", "points", "share", "points per hand, less luck minus luck left in", "time"]
+    return [*table(headings, rows), words, ""]
+
+
+def web_table() -> list[str]:
+    """What ``benchmarks.speed.web_speed`` has measured."""
+    rows = []
+    for name, each in read("web_speed")["times"].items():
+        median, p95, most = (f"{each['wall'][key]:.1f}" for key in ("median", "p95", "most"))
+        rows.append([name, str(each["count"]), median, p95, most, f"{each['counts']} ≤ {each['bar']:g}"])
+    return table(["", "measured", "median", "95 %", "most", "bar"], rows)
+
+
+def serve_table() -> list[str]:
+    """What ``benchmarks.speed.serve_speed`` has measured."""
+    found = read("serve_speed")
+    rows = [
+        [name, f"{each['value']:.1f}", "–" if each["bar"] is None else f"{each['bar']:g}"]
+        for name, each in found["figures"].items()
+    ]
+    words = (
+        f"`{found['player']}`, {found['sessions']:,} sessions of {found['questions']} questions; {found['cores']} cores, on which other "
+        f"programs ran (load {found['load before']:.0f} before)."
+    )
+    return [*table(["", "measured", "bar"], rows), "", words, ""]
+
+
+def mistakes_table() -> list[str]:
+    """What ``benchmarks.strength.mistakes`` has found."""
+    found = read("mistakes")
+    summary, rows = found["summary"], []
+    now = {name: load_level(name).digest for name in NAMES} | {"network": read_metadata(SHIPPED)["weights_sha256"]}
+    for name, each in sorted(summary["players"].items(), key=lambda item: found["ratings"][item[0]]["rating"]):
+        marks = [f"{100 * each['marks'][mark]:.2f}" for mark in MARKS]
+        loss = f"{100 * each['loss']:.3f} ± {100 * each['half']:.3f}"
+        # If a level or a network has changed since, an earlier one was measured.
+        earlier = "" if found["arguments"]["weights"].get(name) == now.get(name) else ", an earlier one"
+        rows.append(
+            [f"`{name}`{earlier}", f"{found['ratings'][name]['rating']:+.0f}", str(each["hands"]), loss, *marks]
+        )
+    headings = [
+        "player",
+        "rating among these",
+        "hands",
+        "loss per decision, %",
+        *(f"{mark}, % of decisions" for mark in MARKS),
+    ]
+    words = (
+        f"Spearman's rank correlation of loss and rating {summary['spearman']:.2f}; of {summary['blunders']} blunders "
+        f"{100 * summary['confirmed']:.0f} % are blunders in 16 times the worlds."
+    )
     return [*table(headings, rows), words, ""]
 
 
@@ -279,6 +326,13 @@ SECTIONS: tuple[tuple[str, str, Callable[[], list[str]]], ...] = (
     ("Speed", SPEED, speed_table),
     ("Training", TRAINING, training_table),
     ("Matches in other processes", "One run of `python -m benchmarks.speed.executors`.", executors_table),
+    (
+        "The table in the browser",
+        "`python -m benchmarks.speed.web_speed`; by the clock, read by a client on the same machine.",
+        web_table,
+    ),
+    ("Players over HTTP", "`python -m benchmarks.speed.serve_speed`; by the clock.", serve_table),
+    ("What mistakes mean", "`python -m benchmarks.strength.mistakes`; in percent of the game.", mistakes_table),
 )
 
 
@@ -292,16 +346,16 @@ Rules `eaai` unless said, 95 % intervals. Matches are on held-out mirrored deals
 levels gain is clustered by series or history. The command behind each figure is in `benchmarks/README.md`.
 """
     parts = [about]
-    for title, words, write in (*SECTIONS, *web_sections()):
+    for title, words, write in SECTIONS:
         parts += [f"## {title}\n", *([words + "\n"] if words else []), *write()]
     return "\n".join(parts).rstrip("\n") + "\n"
 
 
 def summary_table() -> list[str]:
     """The README's table of strength."""
-    search = json.loads((RESULTS / "search_strength.json").read_text(encoding="utf-8"))
-    exploit = json.loads((RESULTS / "exploit-network.json").read_text(encoding="utf-8"))
-    played = [("`network`", PUBLIC[name], _match(f"network-eaai-{name}.json")) for name in PUBLIC] + [
+    search = read("search_strength")
+    exploit = read("exploit-network")
+    played = [("`network`", PUBLIC[name], _match(f"network-eaai-{name}")) for name in PUBLIC] + [
         ("`search`", "`network`", search["search:worlds=128 – network – 2000 games, seed 1"]),
         (f"best of {exploit['config']['seeds']} responses", "`network`", exploit["matches"][0]),
     ]
@@ -331,26 +385,11 @@ def pages() -> dict[Path, str]:
     }
 
 
-def write_picture(path: Path) -> None:
-    """Draws the table in the middle of a hand, as the environment renders it for the seat to move."""
-    env = HandEnv("formula", rules="eaai", render_mode="rgb_array")
-    env.reset(seed=5)
-    player = make_player("formula")
-    for _ in range(6):
-        env.step(int(player.act(env.hand.view())[0]))
-    write_atomic(
-        path, lambda temporary: Image.fromarray(env.render()).quantize(64).save(temporary, "PNG", optimize=True)
-    )
-
-
 def main() -> None:
-    """Writes the pages or the picture, or compares the pages."""
+    """Writes the pages, or compares them."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--check", action="store_true", help="write nothing; fail where a page says something else")
-    parser.add_argument("--picture", action="store_true", help="draw docs/hand.png instead")
     arguments = parser.parse_args()
-    if arguments.picture:
-        return write_picture(PICTURE)
     for path, text in pages().items():
         if not arguments.check:
             write_text(path, text)

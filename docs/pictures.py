@@ -29,6 +29,16 @@ def _save(name: str, image: Image.Image) -> None:
     print(HERE.name, name)
 
 
+def middle() -> Image.Image:
+    """The table in the middle of a hand, as the environment renders it for the seat to move."""
+    env = HandEnv("formula", rules="eaai", render_mode="rgb_array")
+    env.reset(seed=5)
+    player = make_player("formula")
+    for _ in range(6):
+        env.step(int(player.act(env.hand.view())[0]))
+    return Image.fromarray(env.render())
+
+
 def table(name: str) -> Image.Image:
     """The end of a hand of ``HANDS``, from the knocker's seat."""
     first = [card for cards in HANDS[name] for card in parse_cards(cards)]
@@ -75,6 +85,7 @@ def main() -> None:
     for name in HANDS:
         _save(name, table(name))
     _save("planes", planes())
+    _save("hand", middle())
 
 
 if __name__ == "__main__":

@@ -120,13 +120,13 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
 
 def test_mistakes_of_a_level_that_has_changed_since_are_an_earlier_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     from agents.levels.level import load_level
-    from benchmarks import web_tables
+    from benchmarks import markdown, tables
 
     def rows(sha256: str) -> list[str]:
-        found = json.loads((web_tables.RESULTS / "mistakes.json").read_text(encoding="utf-8"))
+        found = markdown.read("mistakes")
         found["arguments"]["weights"]["level-2"] = sha256
-        monkeypatch.setattr(web_tables, "_read", lambda name: found)
-        return [line for line in web_tables.mistakes_table() if "an earlier one" in line and "`level-2`" in line]
+        monkeypatch.setattr(tables, "read", lambda name: found)
+        return [line for line in tables.mistakes_table() if "an earlier one" in line and "`level-2`" in line]
 
     assert not rows(load_level("level-2").digest) and len(rows("0" * 64)) == 1
 

@@ -18,7 +18,6 @@ from agents.play.allowed import check_allowed
 from ginenv.bots.heuristics import StylePlayer, make_style
 from ginenv.errors import GinError, UnknownNameError
 from ginenv.tables.players import (
-    ENTRY_POINTS,
     PlayerSpec,
     make_player,
     parse_player,
@@ -73,7 +72,7 @@ def test_an_installed_package_brings_players(tmp_path: Path) -> None:
     about.mkdir()
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: their-bots\nVersion: 1.0\n")
     points = "theirs = their_bots:make\nsimple = their_bots:make\n"
-    (about / "entry_points.txt").write_text(f"[{ENTRY_POINTS}]\n{points}")
+    (about / "entry_points.txt").write_text(f"[ginenv.players]\n{points}")
     script = (
         "from ginenv.tables.players import make_player, player_names\n"
         "print(make_player('theirs').styles == make_player('camper').styles, 'theirs' in player_names())\n"

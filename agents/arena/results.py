@@ -385,10 +385,10 @@ class MatchResult:
         }
 
 
-def versions() -> dict[str, str]:
-    """Versions of everything that a result depends on."""
+def versions(*others: str) -> dict[str, str]:
+    """Versions of everything that a result depends on; of other packages, too, that are named."""
     found = {"python": platform.python_version(), "results_format": str(RESULTS_VERSION)}
-    for name in ("ginenv", "numpy", "numba", "torch"):
+    for name in ("ginenv", "numpy", "numba", "torch", *others):
         try:
             found[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:

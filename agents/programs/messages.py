@@ -84,6 +84,8 @@ Who = Literal["you", "opponent"]
 Pair = Annotated[list[Annotated[int, Field(ge=0, le=30_000)]], Field(min_length=2, max_length=2)]
 Columns = Annotated[list[Pair], Field(min_length=NUM_COLUMNS, max_length=NUM_COLUMNS)]
 Slot = Annotated[int, Field(ge=0, lt=2**53)]
+# A literal would take true for it.
+Version = Annotated[int, Field(ge=VERSION, le=VERSION)]
 # A random word of 64 bits, in hexadecimal.
 Word = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
 Action = Annotated[str, Field(min_length=1, max_length=40, examples=["draw stock", "discard 7C"])]
@@ -226,7 +228,7 @@ class Hello(Message):
     """The first message to a program: version, rules, its seed, its time for a line, and the most games in a line."""
 
     type: Literal["hello"]
-    protocol: Literal[1]
+    protocol: Version
     rules: RulesField
     seed: int = Field(0, ge=0, lt=2**63)
     seconds: float = Field(10.0, gt=0)
@@ -237,7 +239,7 @@ class Ready(Message):
     """The answer to ``hello``."""
 
     type: Literal["ready"]
-    protocol: Literal[1]
+    protocol: Version
     name: str = ""
     rules: list[str] | None = None
     max_batch: int | None = Field(None, ge=1)
@@ -294,6 +296,7 @@ class Bye(Message):
 ToProgram = Annotated[Hello | Act | Bye, Field(discriminator="type")]
 FromProgram = Annotated[Ready | AnswerList | Error, Field(discriminator="type")]
 TO_PROGRAM: TypeAdapter[Hello | Act | Bye] = TypeAdapter(ToProgram)
+READY = TypeAdapter(Ready)
 _Read = TypeVar("_Read")
 
 
@@ -312,7 +315,7 @@ def read_message(text: str | bytes, kind: TypeAdapter[_Read]) -> _Read:
 
 
 # What pydantic says in words of Python.
-_WORDS = {"missing": "this key is missing"} | dict.fromkeys(
+_WORDS = {"missing": "this key is missing", "extra_forbidden": "there is no such key"} | dict.fromkeys(
     ("model_attributes_type", "model_type", "dict_type"), "a JSON object is expected"
 )
 

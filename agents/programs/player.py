@@ -15,10 +15,9 @@ from pydantic import ValidationError
 
 from agents.deal_streams import new_salt, salted
 from agents.files import JsonError, parse_json
-from agents.programs.messages import Usage, sentence_of
+from agents.programs.messages import READY, MessageError, Usage, read_message, sentence_of
 from agents.programs.process import BotFault, LineProcess, excerpt
 from agents.programs.protocol import (
-    VERSION,
     EventEncoder,
     encode,
     events_message,
@@ -32,7 +31,7 @@ from agents.programs.views import Seen, read_views
 from ginenv.engine.actions import KNOCK, PHASE_DISCARD, PHASE_NAMES, PHASE_SPREAD, action_name, parse_action
 from ginenv.engine.cards import parse_card
 from ginenv.engine.rules import Rules, get_rules
-from ginenv.errors import GinError, quoted, unknown_name
+from ginenv.errors import GinError, quoted
 from ginenv.tables.players import FORFEIT
 
 
@@ -199,23 +198,14 @@ class OutsidePlayer:
         self._starts += 1
         self._process = LineProcess(self.command, _games("bye", []), self.limits.end_seconds)
         greeting = hello(rules, salted(self._salt, "players", self.seed, 31), self.limits.seconds, self.limits.batch)
-        answer = _parsed(self._process.exchange(encode(greeting).encode(), self.limits.start_seconds), "handshake")
-        if answer.get("type") != "ready":
-            raise BotFault("handshake", f"answered hello with type {quoted(answer.get('type'))}; it must be 'ready'")
-        if not _is_usable(answer.get("protocol")) or answer["protocol"] != VERSION:
-            raise BotFault("handshake", f"protocol is {quoted(answer.get('protocol'))}; it must be {VERSION}")
-        keys = ("type", "protocol", "name", "split", "max_batch", "rules")
-        if unknown := [key for key in answer if key not in keys]:
-            raise BotFault("handshake", unknown_name("key", unknown[0], keys))
-        batch = answer.get("max_batch", self.limits.batch)
-        if not _is_usable(batch) or batch < 1:
-            raise BotFault("handshake", f"max_batch is {quoted(batch)}; it must be a whole number from 1")
-        for key, kind, allowed in (("split", bool, "true or false"), ("name", str, "a text")):
-            if not isinstance(answer.get(key, kind()), kind):
-                raise BotFault("handshake", f"{key} is {quoted(answer[key])}; it must be {allowed}")
-        _check_plays(answer.get("rules"), rules)
-        self._batch = min(batch, self.limits.batch)
-        self.split = answer.get("split", False)
+        line = self._process.exchange(encode(greeting).encode(), self.limits.start_seconds)
+        try:
+            ready = read_message(line, READY)
+        except MessageError as error:
+            raise BotFault("handshake", f"answered hello with {excerpt(line, 200)}; {error}") from None
+        _check_plays(ready.rules, rules)
+        self._batch = min(ready.max_batch or self.limits.batch, self.limits.batch)
+        self.split = ready.split
         self._rules = rules
         # A new process is sent everything that happened in the hands in play.
         for encoder in self._encoders.values():
@@ -309,7 +299,7 @@ class OutsidePlayer:
         assert self._process is not None
         self._lines += 1
         request = _games("act", games, f'"id":{self._lines},')
-        message = _parsed(self._process.exchange(request, self.limits.seconds), "rubbish")
+        message = _parsed(self._process.exchange(request, self.limits.seconds))
         number = message.get("id")
         if message.get("type") == "error":
             raise BotFault("rubbish", f"answered with an error: {quoted(message.get('message'))}")
@@ -378,12 +368,10 @@ def _games(kind: str, games: list[str], more: str = "") -> bytes:
     return f'{{"type":"{kind}",{more}"games":[{",".join(games)}]}}'.encode()
 
 
-def _check_plays(named: Any, rules: Rules) -> None:
+def _check_plays(named: list[str] | None, rules: Rules) -> None:
     """Raises if the program lists the rules that it plays and these are not among them."""
     if named is None:
         return
-    if not isinstance(named, list) or not all(isinstance(text, str) for text in named):
-        raise BotFault("handshake", f"rules is {quoted(named)}; it must be a list such as ['eaai', 'gc,target=50']")
     try:
         played = [get_rules(text) for text in named]
     except GinError as error:
@@ -404,13 +392,13 @@ def _read_usage(usage: Any) -> dict[str, int]:
         raise BotFault("rubbish", f"usage.{sentence_of(error.errors())}") from None
 
 
-def _parsed(line: bytes, kind: str) -> dict[str, Any]:
+def _parsed(line: bytes) -> dict[str, Any]:
     try:
         message = parse_json(line)
     except JsonError as error:
-        raise BotFault(kind, f"answered with what is not JSON ({error}): {excerpt(line)}") from None
+        raise BotFault("rubbish", f"answered with what is not JSON ({error}): {excerpt(line)}") from None
     if not isinstance(message, dict):
-        raise BotFault(kind, f"answered with a {type(message).__name__}; it must be a JSON object")
+        raise BotFault("rubbish", f"answered with a {type(message).__name__}; it must be a JSON object")
     return message
 
 

@@ -11,10 +11,10 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from agents.arena.results import versions
 from agents.files import write_json
 
 
@@ -97,13 +97,6 @@ def compare(measurements: Sequence[Callable[..., Throughput]], rounds: int = 3) 
     return fastest
 
 
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "not installed"
-
-
 def write_results(path: Path, command: str, figures: dict[str, Any]) -> None:
     """Writes figures with what is needed to repeat them, atomically.
 
@@ -112,11 +105,10 @@ def write_results(path: Path, command: str, figures: dict[str, Any]) -> None:
         command: The command that repeats the measurement.
         figures: What was measured.
     """
-    peers = ("ginenv", "numpy", "numba", "open_spiel", "rlcard")
     about = {
         "command": command,
         "date": datetime.date.today().isoformat(),
-        "versions": {"python": platform.python_version(), **{name: _version(name) for name in peers}},
+        "versions": versions("open_spiel", "rlcard"),
         "machine": {"system": platform.system(), "processor": platform.machine(), "cores": os.cpu_count()},
     }
     path.parent.mkdir(parents=True, exist_ok=True)

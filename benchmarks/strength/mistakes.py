@@ -8,9 +8,8 @@ decisions are judged as by ``gin analyse``. The order of the players by loss is 
 themselves (Spearman's rank correlation). Then blunders are drawn at random and judged again in 16 times the worlds, from another seed.
 That shows how many are mere noise of the worlds, not whether the critic that judges all of them is right.
 
-The marks are calibrated on levels 1 to 3. The loss of every decision is kept, and a table shows how many marks a hand of each level
-would have at half the thresholds, at those of ``agents.analysis.marks``, and at twice the thresholds. The thresholds are useful if every
-mark gets rarer from level to level, if even level 1 does not blunder in every hand, and if blunders are still found in more worlds.
+The thresholds of the marks are useful if every mark gets rarer per hand from level 1 to 2 to 3, and if blunders are still found in more
+worlds.
 
 Results are written to ``--out`` after every tenth hand. The same command continues where it was stopped, and with larger counts plays
 what is missing. Progress and time left are shown meanwhile (without a terminal: a line a minute).
@@ -19,7 +18,6 @@ what is missing. Progress and time left are shown meanwhile (without a terminal:
 from __future__ import annotations
 
 import argparse
-import itertools
 import json
 import shlex
 import sys
@@ -34,7 +32,7 @@ from rich.console import Console
 from rich.table import Table
 
 from agents.analysis import MARKS, Analyst
-from agents.analysis.marks import ERRORS, THRESHOLDS, UNCLEAR
+from agents.analysis.marks import UNCLEAR
 from agents.analysis.sources import play_out
 from agents.arena.configs import TournamentConfig
 from agents.arena.results import ratio
@@ -52,10 +50,6 @@ RULES = "eaai"
 # Hands between two writes.
 EVERY = 10
 ALL = (*MARKS, UNCLEAR, "")
-# Losses below this (a fraction of the game) are not kept one by one.
-MIN_STORED = 0.0025
-# The players on which marks are calibrated, and the factors by which thresholds are multiplied.
-CALIBRATED_ON, FACTORS = NAMES[:3], (0.5, 1.0, 2.0)
 # The bars: rank correlation, and the fraction of blunders that are still blunders in this many times the worlds.
 SPEARMAN, CONFIRMED, TIMES = 0.9, 0.8, 16
 
@@ -84,7 +78,7 @@ class StoredDecisions:
 def analyse_hands(
     name: str, stored: StoredDecisions, analyst: Analyst, opponent: str, hands: int, console: Console
 ) -> None:
-    """Plays and judges a player's missing hands; keeps for each its decisions, their losses, and what was marked."""
+    """Plays and judges a player's missing hands; keeps for each its number of decisions, their loss, and what was marked."""
     rows: list[dict[str, Any]] = stored.found["players"].setdefault(name, [])
     if len(rows) >= hands:
         return
@@ -113,21 +107,8 @@ def _analyse_missing(
             [each.move, each.mark, each.kind, round(each.loss or 0.0, 4), round(each.error, 4)]
             for each in found.mistakes(seat)
         ]
-        losses = [
-            [round(each.loss, 4), round(each.error, 4)]
-            for each in found.decisions
-            if each.loss is not None and each.loss >= MIN_STORED
-        ]
         side = found.sides[seat]
-        rows.append(
-            {
-                "decisions": side.decisions,
-                "loss": side.loss,
-                "losses": losses,
-                "marked": marked,
-                "history": hand.history,
-            }
-        )
+        rows.append({"decisions": side.decisions, "loss": side.loss, "marked": marked, "history": hand.history})
         tick(len(rows))
         if len(rows) % EVERY == 0 or len(rows) == hands:
             stored.write()
@@ -165,35 +146,10 @@ def loss_per_decision(rows: list[dict[str, Any]]) -> tuple[float, float]:
     return found.mean, found.half
 
 
-def calibration(stored: StoredDecisions) -> tuple[dict[str, Any], Table]:
-    """Marks a hand of levels 1 to 3 by factor of the thresholds: ``{factor: {mark: {level: marks a hand}}}``, and the table of them."""
-    table = Table(title="marks a hand, by what the thresholds are multiplied by", box=box.SIMPLE)
-    for heading in ("", "loss from", *CALIBRATED_ON, "rarer from level to level"):
-        table.add_column(heading, justify="right" if heading else "left")
-    found: dict[str, Any] = {}
-    for factor in FACTORS:
-        # From the smallest threshold; a loss at or above the next one has the next mark.
-        steps = [(mark, factor * least) for mark, least in THRESHOLDS[::-1]]
-        ends = [least for _, least in steps[1:]] + [float("inf")]
-        for (mark, least), end in zip(steps, ends, strict=True):
-            shares = {}
-            for level in CALIBRATED_ON:
-                rows = stored.found["players"][level]
-                losses = [each for row in rows for each in row["losses"]]
-                shares[level] = sum(least <= loss < end and loss > ERRORS * error for loss, error in losses) / len(rows)
-            falls = all(shares[a] > shares[b] for a, b in itertools.pairwise(CALIBRATED_ON))
-            found.setdefault(f"{factor:g}", {})[mark] = shares
-            words = [f"{share:.2f}" for share in shares.values()]
-            table.add_row(f"{mark} × {factor:g}", f"{100 * least:g} %", *words, "yes" if falls else "no")
-    return found, table
-
-
 def report(stored: StoredDecisions, ratings: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
     """The summary of the findings, and what is shown of it."""
-    table = Table(
-        title="loss per decision in percent of the game, and the part of decisions with each mark", box=box.SIMPLE
-    )
-    for heading in ("", "rating", "loss", *(f"{mark} %" for mark in MARKS), "judged again"):
+    table = Table(title="loss per decision in percent of the game, and marks per hand", box=box.SIMPLE)
+    for heading in ("", "rating", "loss", *MARKS, "judged again"):
         table.add_column(heading, justify="right" if heading else "left")
     losses, summary = {}, {}
     for name, rows in stored.found["players"].items():
@@ -209,7 +165,7 @@ def report(stored: StoredDecisions, ratings: dict[str, Any]) -> tuple[dict[str, 
             name,
             f"{rating['rating']:+.0f} ({rating['low']:+.0f} to {rating['high']:+.0f})",
             f"{100 * mean:.3f} ± {100 * half:.3f}",
-            *(f"{100 * share[mark]:.2f}" for mark in MARKS),
+            *(f"{share[mark] * decisions / len(rows):.2f}" for mark in MARKS),
             still,
         )
     table.caption = f"judged again in {TIMES} times the worlds: still blunders / still mistakes / blunders drawn"
@@ -219,7 +175,6 @@ def report(stored: StoredDecisions, ratings: dict[str, Any]) -> tuple[dict[str, 
     blunders, marked = (
         sum(each["mark"] in marks for each in checked) / max(1, len(checked)) for marks in (("blunder",), MARKS)
     )
-    calibrated, marks_a_hand = calibration(stored)
     words = (
         f"Spearman {rank:.3f} (bar {SPEARMAN}); of {len(checked)} blunders {100 * blunders:.0f} % are blunders in {TIMES} times the "
         f"worlds (bar {100 * CONFIRMED:.0f} %), {100 * marked:.0f} % mistakes"
@@ -230,9 +185,8 @@ def report(stored: StoredDecisions, ratings: dict[str, Any]) -> tuple[dict[str, 
         "blunders": len(checked),
         "confirmed": blunders,
         "still_marked": marked,
-        "calibration": calibrated,
     }
-    return summary, [table, words, marks_a_hand]
+    return summary, [table, words]
 
 
 def main() -> None:
@@ -255,7 +209,7 @@ def main() -> None:
         "out": arguments.out,
     }
     tournament = Tournament(parse_config(played, TournamentConfig))
-    depends = {"format": 2, "analyst": analyst.name, "opponent": arguments.opponent, "weights": tournament.versions_of}
+    depends = {"format": 3, "analyst": analyst.name, "opponent": arguments.opponent, "weights": tournament.versions_of}
     stored = StoredDecisions(arguments.out / "judged.json", depends)
     for name in PLAYERS:
         analyse_hands(name, stored, analyst, arguments.opponent, arguments.hands, console)

@@ -184,9 +184,6 @@ class PlayerSpec:
         return self.kind in ("level.json", "matched") or self.kind.startswith("level-")
 
 
-# The group of entry points by which an installed package provides players: ``plain = "my_bots:Plain"``.
-ENTRY_POINTS = "ginenv.players"
-
 _NAMES: dict[str, _Entry] = {}
 _DIRECTORIES: dict[str, _Entry] = {}
 # Names that no player can have: what follows them is no option.
@@ -228,8 +225,8 @@ def register_directory(marker: str, target: str, extra: str = "", argument: str 
 
 @cache
 def _register_installed() -> None:
-    """Registers the players that installed packages provide, under names that are not taken."""
-    for point in entry_points(group=ENTRY_POINTS):
+    """Registers the players that installed packages provide (``plain = "my_bots:Plain"``), under names that are not taken."""
+    for point in entry_points(group="ginenv.players"):
         if point.name not in (*_NAMES, *_PREFIXES):
             _NAMES[point.name] = _Entry(point.value)
 
