@@ -15,11 +15,6 @@ def casefolded(name: str) -> str:
     return name.casefold()
 
 
-def collapse_spaces(name: str) -> str:
-    """A name without surrounding blanks, and with one blank between words."""
-    return " ".join(name.split())
-
-
 def check_name(name: str, owner: str, error: type[GinError] = GinError) -> str:
     """A new person's name, tidied.
 
@@ -31,7 +26,7 @@ def check_name(name: str, owner: str, error: type[GinError] = GinError) -> str:
     Raises:
         GinError: (or the error given) if it is empty, too long or unprintable, or has a ``|``.
     """
-    name = collapse_spaces(name)
+    name = " ".join(name.split())
     if not name or len(name) > _LONGEST or not name.isprintable() or "|" in name:
         raise error(f"{name!r} cannot be {owner} name: a name has 1 to {_LONGEST} printable characters, and no '|'")
     return name
@@ -42,5 +37,5 @@ def canonical_name(name: str, names: Iterable[str]) -> str:
     names = list(names)
     if name in names:
         return name
-    name = collapse_spaces(name)
+    name = " ".join(name.split())
     return next((one for one in names if casefolded(one) == casefolded(name)), name)

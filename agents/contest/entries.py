@@ -17,7 +17,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +25,8 @@ from agents.files import replacing, write_text
 from ginenv.errors import GinError
 
 _COMPILE_SECONDS = 300
+_SUFFIXES = ".py", ".java", ".rs", ".cpp", ".jar"
+_LISTED = ", ".join(_SUFFIXES)
 # In jars of the 2021 challenge: the interface of players, and the challenge's own sample.
 _PLAYER, _SAMPLE = "GinRummyPlayer", "SimpleGinRummyPlayer"
 # Folders in which tools and editors keep what is no part of a bot.
@@ -58,12 +60,12 @@ class Entry:
         """
         if self.path.is_file():
             return self.path
-        found = sorted(each for each in self.path.iterdir() if each.suffix in _COMMANDS or each.name == "run")
+        found = sorted(each for each in self.path.iterdir() if each.suffix in _SUFFIXES or each.name == "run")
         named = [each for each in found if each.stem.casefold() in ("run", "main", "bot", self.name.casefold())]
         chosen = named if len(found) > 1 else found
         if len(chosen) != 1:
             raise GinError(
-                f"the folder has to hold one bot: a program 'run', or one file {_suffixes()} named bot, main or as the folder; "
+                f"the folder has to hold one bot: a program 'run', or one file {_LISTED} named bot, main or as the folder; "
                 f"it holds {', '.join(each.name for each in found) or 'none'}"
             )
         return chosen[0]
@@ -88,10 +90,6 @@ def _files(path: Path) -> Iterator[Path]:
         yield from (Path(folder, name) for name in sorted(set(names) - left_out) if Path(folder, name).is_file())
 
 
-def _suffixes() -> str:
-    return ", ".join(_COMMANDS)
-
-
 def find_entries(directory: Path) -> list[Entry]:
     """The bots in a folder, by name. Of two files that differ in their kinds alone, each keeps its kind in its name.
 
@@ -102,9 +100,9 @@ def find_entries(directory: Path) -> list[Entry]:
         raise GinError(f"{directory} is not a folder of bots")
     left_out = _LEFT_OUT(str(directory), os.listdir(directory))
     paths = sorted(each for each in directory.iterdir() if each.name not in left_out)
-    paths = [each for each in paths if each.is_dir() or each.suffix in _COMMANDS]
+    paths = [each for each in paths if each.is_dir() or each.suffix in _SUFFIXES]
     if not paths:
-        raise GinError(f"{directory} holds no bot; a bot is a file {_suffixes()}, or a folder with one")
+        raise GinError(f"{directory} holds no bot; a bot is a file {_LISTED}, or a folder with one")
     stems = [path.stem.casefold() for path in paths]
     names = [path.stem if stems.count(path.stem.casefold()) == 1 else path.name for path in paths]
     for name in names:
@@ -136,7 +134,7 @@ def build(entry: Entry, place: Path, memory: int, host: Path) -> Path:
             else:
                 (made / "files").mkdir()
                 shutil.copy(entry.path, made / "files")
-            command = (_run if main.name == "run" else _COMMANDS[main.suffix])(made / "files", main.name, memory, host)
+            command = _command(made / "files", main.name, memory, host)
             text = _RUN.format(memory=memory, kilobytes=memory * 1024, command=shlex.join(command))
             write_text(made / "run", text)
             (made / "run").chmod(0o755)
@@ -154,39 +152,36 @@ def _compile(files: Path, *command: str) -> str:
     except subprocess.TimeoutExpired:
         raise GinError(f"{command[0]} did not finish in {_COMPILE_SECONDS} s") from None
     if done.returncode:
-        raise GinError(f"{command[0]} does not compile it: {' '.join((done.stderr or done.stdout).split())[:600]}")
+        raise GinError(f"{command[0]} cannot use it: {' '.join((done.stderr or done.stdout).split())[:600]}")
     return done.stdout
 
 
-def _run(files: Path, name: str, memory: int, host: Path) -> list[str]:
+def _command(files: Path, name: str, memory: int, host: Path) -> list[str]:
+    """Compiles what has to be compiled; returns the command that runs it, which is given in its folder."""
+    match "" if name == "run" else Path(name).suffix:
+        case ".py":
+            return [sys.executable, name]
+        case ".java":
+            _compile(files, "javac", "-d", "classes", "-sourcepath", ".", name)
+            package = re.search(r"^\s*package\s+([\w.]+)\s*;", (files / name).read_text("utf-8", "replace"), re.M)
+            prefix = f"{package[1]}." if package else ""
+            return _java(memory, "-cp", "classes", prefix + Path(name).stem)
+        case ".rs":
+            _compile(files, "rustc", "-O", "--crate-name", "bot", name, "-o", "program")
+            return ["./program"]
+        case ".cpp":
+            sources = sorted(each.name for each in files.glob("*.cpp"))
+            _compile(files, "g++", "-O2", "-std=c++17", *sources, "-o", "program")
+            return ["./program"]
+        case ".jar":
+            return _jar(files, name, memory, host)
     (files / name).chmod(0o755)
     return [f"./{name}"]
-
-
-def _python(files: Path, name: str, memory: int, host: Path) -> list[str]:
-    return [sys.executable, name]
 
 
 def _java(memory: int, *words: str) -> list[str]:
     # Half of it, so that the machine collects its garbage before its own needs exceed what it gets.
     return ["java", f"-Xmx{max(16, memory // 2)}m", "-XX:+UseSerialGC", *words]
-
-
-def _java_source(files: Path, name: str, memory: int, host: Path) -> list[str]:
-    _compile(files, "javac", "-d", "classes", "-sourcepath", ".", name)
-    package = re.search(r"^\s*package\s+([\w.]+)\s*;", (files / name).read_text("utf-8", "replace"), re.M)
-    prefix = f"{package[1]}." if package else ""
-    return _java(memory, "-cp", "classes", prefix + Path(name).stem)
-
-
-def _rust(files: Path, name: str, memory: int, host: Path) -> list[str]:
-    _compile(files, "rustc", "-O", "--crate-name", "bot", name, "-o", "program")
-    return ["./program"]
-
-
-def _cpp(files: Path, name: str, memory: int, host: Path) -> list[str]:
-    _compile(files, "g++", "-O2", "-std=c++17", *sorted(each.name for each in files.glob("*.cpp")), "-o", "program")
-    return ["./program"]
 
 
 def _jar(files: Path, name: str, memory: int, host: Path) -> list[str]:
@@ -247,12 +242,3 @@ def _player_of(declarations: str, stem: str) -> tuple[str, str]:
             f"{', '.join(sorted(own)) or 'none'}"
         )
     return named[0], implemented(named[0])
-
-
-_COMMANDS: dict[str, Callable[[Path, str, int, Path], list[str]]] = {
-    ".py": _python,
-    ".java": _java_source,
-    ".rs": _rust,
-    ".cpp": _cpp,
-    ".jar": _jar,
-}

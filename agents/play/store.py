@@ -26,8 +26,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -147,15 +146,9 @@ class Home:
     def remove(self, name: str) -> None:
         """Removes a player, who must not be playing elsewhere, with statistics and games."""
         stored_name = self.canonical_name(name)
-        with self.locked(stored_name):
-            self.database.run("DELETE FROM player WHERE name = ?", stored_name)
-
-    @contextmanager
-    def locked(self, name: str) -> Iterator[None]:
-        """Holds a player's lock inside its block."""
-        lock = self.lock(name)
+        lock = self.lock(stored_name)
         try:
-            yield
+            self.database.run("DELETE FROM player WHERE name = ?", stored_name)
         finally:
             lock.release()
 
