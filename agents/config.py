@@ -303,6 +303,15 @@ def _find(path: Path) -> Path:
     return SHIPPED / path.name if path.parent == Path("configs") and not path.exists() else path
 
 
+def _is_of(file: Path, model: type[Config]) -> bool:
+    """Whether a shipped configuration is of this kind: a tournament's is not a training run's."""
+    try:
+        load_config(file, (), model)
+    except ConfigError:
+        return False
+    return True
+
+
 def load_config(path: str | Path, overrides: Sequence[str] = (), model: type[Config] = TrainConfig) -> Any:
     """A configuration from a YAML file, changed by ``key=value`` overrides (``network.actor=[512,512]``).
 
@@ -315,7 +324,7 @@ def load_config(path: str | Path, overrides: Sequence[str] = (), model: type[Con
         with open(_find(Path(path)), "rb") as file:
             text = file.read(MAX_BYTES + 1).decode()
     except OSError as error:
-        found = [f"configs/{file.name}" for file in sorted(SHIPPED.glob("*.yaml"))]
+        found = [f"configs/{file.name}" for file in sorted(SHIPPED.glob("*.yaml")) if _is_of(file, model)]
         raise ConfigError(
             f"configuration {path} cannot be read ({error.strerror}); known: {', '.join(found)}"
         ) from None
