@@ -27,14 +27,12 @@ class Skill:
         hands: how many.
         decisions: the player's decisions in them.
         loss: what a decision cost, as a fraction of the game, with its 95 % interval by hands.
-        since: when the first of their games began, in UTC.
-        until: when the last one did.
+        until: when the last of their games began, in UTC.
     """
 
     hands: int
     decisions: int
     loss: Estimate
-    since: str
     until: str
 
 
@@ -65,7 +63,7 @@ def skill(home: Home, player: str, window: int) -> tuple[Skill | None, list[Skil
 def _skill(rows: list[tuple[str, float, int]]) -> Skill:
     begun, losses, decisions = zip(*rows, strict=True)
     found = ratio(np.array(losses, np.float64), np.array(decisions, np.float64))
-    return Skill(len(rows), int(sum(decisions)), found, begun[0], begun[-1])
+    return Skill(len(rows), int(sum(decisions)), found, begun[-1])
 
 
 def _per_cent(loss: Estimate) -> str:
