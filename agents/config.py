@@ -239,7 +239,7 @@ class _Loader(yaml.SafeLoader):
         for key, _ in node.value:
             if not isinstance(key, yaml.ScalarNode):
                 continue
-            if not key.tag.endswith(":str"):
+            if not key.tag.endswith((":str", ":merge")):
                 raise ConfigError(f"key {quoted(key.value)} in line {key.start_mark.line + 1} is not a name")
             if key.value in seen:
                 raise ConfigError(f"key {quoted(key.value)} is given twice, again in line {key.start_mark.line + 1}")
