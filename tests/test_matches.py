@@ -17,7 +17,7 @@ from agents.cli import BESIDE_MATCHES, INTERRUPTED
 from agents.cli.evaluate import PANEL, MatchConfig
 from agents.deal_streams import Domain, deal_keys, luck_words
 from agents.network.player import SHIPPED
-from agents.reports.knocks import knock_points
+from agents.reports.terminal import knock_points
 from ginenv.engine.actions import UPCARD
 from ginenv.engine.engine import STATE, shuffle
 from ginenv.engine.jit import kernel

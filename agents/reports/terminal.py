@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich import box
 from rich.console import Console
 from rich.markup import escape
@@ -20,7 +21,6 @@ from rich.table import Table
 from agents.arena.results import RESULTS_VERSION, MatchResult, versions
 from agents.arena.tournament import Standings
 from agents.programs.player import fault_text
-from agents.reports.knocks import DEADWOOD, TURN_RANGES, knock_points
 from ginenv.errors import GinError
 
 # How players play: heading, key in ``results.rates``, format.
@@ -41,6 +41,9 @@ RATES = (
     ("deadwood when caught", "deadwood_when_caught", "{:.2f}"),
     ("ms a decision", "ms_per_decision", "{:.4f}"),
 )
+# The groups of own turns and of deadwood for which it is shown what knocks earn; gin is left out, because going gin is not a choice.
+TURN_RANGES = ((1, 2), (3, 4), (5, 6), (7, 8), (9, 10), (11, 12))
+DEADWOOD = ((1, 3), (4, 6), (7, 10))
 # Seconds between two lines of progress where there is no terminal to show a bar.
 LINE_SECONDS = 60.0
 
@@ -131,6 +134,24 @@ def match_tables(result: MatchResult) -> list[Table]:
     for (label, _, _), *cells in zip(RATES, *sides, strict=True):
         play.add_row(label, *cells)
     return [play, _knock_table(result, names), table]
+
+
+def knock_points(ended: np.ndarray, points: np.ndarray) -> list[list[tuple[int, float | None]]]:
+    """What a player earned in the hands that it ended by a knock.
+
+    Args:
+        ended: ``int[turns, deadwood]``, hands, by own turn (from 0) and deadwood left.
+        points: ``int[turns, deadwood]``, their points, less those lost by an undercut.
+
+    Returns:
+        For each of ``TURN_RANGES``, and within it for each of ``DEADWOOD``: hands, and points per hand (``None`` where there were none).
+    """
+    rows = []
+    for first, last in TURN_RANGES:
+        parts = [(slice(first - 1, last), slice(low, high + 1)) for low, high in DEADWOOD]
+        counts = [int(ended[part].sum()) for part in parts]
+        rows.append([(n, float(points[part].sum()) / n if n else None) for n, part in zip(counts, parts, strict=True)])
+    return rows
 
 
 def _knock_table(result: MatchResult, names: list[str]) -> Table:

@@ -1,10 +1,10 @@
 """The most that a search could add to the network: the gain of one decision, by rollouts to the end of the hand.
 
 python -m benchmarks.strength.headroom
-python -m benchmarks.strength.headroom --positions 400 --opponent formula
+python -m benchmarks.strength.headroom --positions 400
 
-Positions come from hands between the network and an opponent: one decision of each hand, whatever its kind. Each of the
-candidates, the search's choice too, is played out many times from the true state by the two players themselves. The hidden hand is the
+Positions come from hands of the network against itself: one decision of each hand, whatever its kind. Each of the
+candidates, the search's choice too, is played out many times from the true state by the network itself. The hidden hand is the
 true one, the rest of the stock is reshuffled, and all candidates share each shuffle. Half of the rollouts choose and the other half
 measure what the choice is worth, and then the other way round. So the gain of choosing by the true hand, which no player may know, is not
 inflated by chance. The gain of the search, which knows only the view, is measured on the same rollouts. Gains are in points a decision
@@ -27,7 +27,7 @@ from agents.arena.results import ratio, versions
 from agents.deal_streams import Domain, deal_keys
 from agents.files import write_json
 from agents.network.inputs import actor_inputs
-from agents.network.player import NetworkPlayer, load_network, make_network
+from agents.network.player import NetworkPlayer, make_network
 from agents.search import make_search
 from agents.win_probability import equity_table
 from ginenv.engine.actions import PHASE_DISCARD, PHASE_OVER
@@ -35,7 +35,7 @@ from ginenv.engine.engine import NOBODY, STATE, apply, next_word
 from ginenv.engine.game import start_game
 from ginenv.engine.jit import below, kernel
 from ginenv.engine.rules import get_rules
-from ginenv.tables.players import Player, make_player
+from ginenv.tables.players import Player
 from ginenv.view.encoding import encode_views
 from ginenv.view.view import VIEW, action_masks, make_views
 
@@ -52,8 +52,6 @@ class Arguments:
         positions: number of positions.
         playouts: rollouts of each candidate, half of them for choosing.
         worlds: worlds of the search that is measured on the same rollouts.
-        opponent: the opponent.
-        network: checkpoint; the shipped one when left out.
         seed: seed of the deals.
         out: JSON file to write.
     """
@@ -61,8 +59,6 @@ class Arguments:
     positions: int = 1500
     playouts: int = 64
     worlds: int = 128
-    opponent: str = "network"
-    network: str = ""
     seed: int = 5
     out: Path = Path("benchmarks/results/headroom.json")
 
@@ -100,24 +96,19 @@ def _points(states, seats, out):
         out[i] = 0 if s.winner == NOBODY else (s.points if s.winner == seats[i] else -s.points)
 
 
-def tick(states: np.ndarray, players: tuple[Player, Player], seats: np.ndarray, luck: np.random.Generator) -> bool:
-    """Plays one action in every hand that is not over; player 0 sits in ``seats``. Returns whether any such hand was left."""
+def tick(states: np.ndarray, player: Player, luck: np.random.Generator) -> bool:
+    """Plays one action in every hand that is not over. Returns whether any such hand was left."""
     rows = np.flatnonzero(states["phase"] != PHASE_OVER)
     if not rows.size:
         return False
-    turn = states["turn"][rows].astype(np.int64)
-    views, actions = make_views(states[rows], turn), np.empty(len(rows), np.int64)
+    views = make_views(states[rows], states["turn"][rows].astype(np.int64))
     views["luck"] = luck.integers(0, 2**63, len(rows), np.uint64)
-    for side, player in enumerate(players):
-        mine = np.flatnonzero((turn == seats[rows]) == (side == 0))
-        if mine.size:
-            actions[mine] = player.act(views[mine])
-    apply_all(states, rows, actions)
+    apply_all(states, rows, player.act(views))
     return True
 
 
-def positions(players: tuple[Player, Player], count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """One decision of player 0 from each of ``count`` hands: ``STATE[count]`` and player 0's seats ``int64[count]``."""
+def positions(player: Player, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """One decision of one seat from each of ``count`` hands: ``STATE[count]`` and the seats ``int64[count]``."""
     luck = np.random.default_rng(seed)
     states, seats = np.zeros(count, STATE), np.arange(count, dtype=np.int64) % 2
     states["rules"] = get_rules(RULES).block
@@ -133,7 +124,7 @@ def positions(players: tuple[Player, Player], count: int, seed: int) -> tuple[np
         seen[rows] += 1
         rows = rows[luck.random(len(rows)) * seen[rows] < 1]
         found[rows] = states[rows]
-        going = tick(states, players, seats, luck)
+        going = tick(states, player, luck)
     return found[seen > 0], seats[seen > 0]
 
 
@@ -145,16 +136,14 @@ def _chances(player: NetworkPlayer, views: np.ndarray) -> np.ndarray:
     return chances / chances.sum(1, keepdims=True)
 
 
-def play_out(
-    state: np.ndarray, seat: int, actions: np.ndarray, count: int, players: tuple[Player, Player], seed: int
-) -> np.ndarray:
+def play_out(state: np.ndarray, seat: int, actions: np.ndarray, count: int, player: Player, seed: int) -> np.ndarray:
     """The mover's points in rollouts after each action: ``float64[actions, count]``."""
     states = np.repeat(state, len(actions) * count)
     words = np.random.default_rng(seed).integers(1, 2**63, count, np.uint64)
     _shuffle_stocks(states, np.tile(words, len(actions)))
     apply_all(states, np.arange(len(states)), np.repeat(actions, count))
     seats, luck = np.full(len(states), seat), np.random.default_rng(seed + 1)
-    while tick(states, players, seats, luck):
+    while tick(states, player, luck):
         pass
     points = np.empty(len(states))
     _points(states, seats, points)
@@ -163,11 +152,8 @@ def play_out(
 
 def measure(arguments: Arguments) -> dict[str, Any]:
     """Measures all figures."""
-    network = load_network(arguments.network) if arguments.network else make_network()
-    opponent = network if arguments.opponent == "network" else make_player(arguments.opponent, 1)
-    search = make_search(worlds=arguments.worlds, network=arguments.network)
-    players = network, opponent
-    states, seats = positions(players, arguments.positions, arguments.seed)
+    network, search = make_network(), make_search(worlds=arguments.worlds)
+    states, seats = positions(network, arguments.positions, arguments.seed)
     views = make_views(states, seats.astype(np.int64))
     assert views.dtype == VIEW
     chances, searched = _chances(network, views), search.act(views)
@@ -184,7 +170,7 @@ def measure(arguments: Arguments) -> dict[str, Any]:
         if not others:
             continue
         actions = np.array([best, *others])
-        points = play_out(states[i : i + 1], int(seats[i]), actions, 2 * half, players, arguments.seed + 10 * i)
+        points = play_out(states[i : i + 1], int(seats[i]), actions, 2 * half, network, arguments.seed + 10 * i)
         gains = points - points[0]
         halves = gains[:, :half].mean(1), gains[:, half:].mean(1)
         by_truth[i] = (halves[1][halves[0].argmax()] + halves[0][halves[1].argmax()]) / 2
