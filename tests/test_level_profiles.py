@@ -1,7 +1,6 @@
 """What levels learn, on disk: found again, told apart, written by several, and never lost."""
 
 import json
-import re
 import shutil
 import signal
 import subprocess
@@ -18,14 +17,14 @@ import pytest
 from agents.arena.series import play_series
 from agents.cli.levels import levels
 from agents.levels import profile as profiles
-from agents.levels.describe import describe_learning, findings
+from agents.levels.describe import describe_learning, what_is_learned
 from agents.levels.level import Level, LevelError, load_level
 from agents.levels.player import LevelPlayer
 from agents.levels.profile import Profile, profile_path, read_learned, reset_level
 from agents.levels.responses import RESPONSES
 from agents.opponent_model.features import NUM_WEIGHTS
 from agents.play.store import Home
-from ginenv.bots.heuristics import StylePlayer, make_formula, make_simple, make_style, style
+from ginenv.bots.heuristics import make_formula, make_simple, make_style
 from ginenv.errors import GinError, UnknownNameError
 from ginenv.tables.players import make_player
 from ginenv.view.view import VIEW
@@ -45,37 +44,31 @@ def play_with_profile(level: Level, home: Path, hands: int, opponent: str = "ann
 
 
 def test_learning_is_reloaded_described_and_reset(level: Level, tmp_path: Path) -> None:
-    before = play_with_profile(level, tmp_path / "a", 25)
-    assert learned_hands(tmp_path / "a", level) == 25
-    description = describe_learning(tmp_path / "a", level)
-    assert "anna: " in description and "hands shown" in description and "takes many upcards" in description
-    assert re.search(r"It [^(]* \(certainty \d+ %\)", description)
-    assert "takes the upcard: " in description and "Against it the level now: " in description
-    (found,) = findings(tmp_path / "a", level, "anna")
-    assert json.loads(json.dumps(found)) == found and 0 < found["hands_shown"] <= 25
-    taken = next(habit for habit in found["habits"] if habit["habit"] == "takes the upcard")
-    assert 0.8 * taken["could"] < taken["did"] <= taken["could"] and taken["others"] is None
-    assert "ben: no hand shown yet" in describe_learning(tmp_path / "a", level, "ben")
+    home = tmp_path / "a"
+    before = play_with_profile(level, home, 25)
+    assert learned_hands(home, level) == 25
+    description = describe_learning(home, level)
+    (anna,) = what_is_learned(home, level, "anna")
+    assert anna.clear_traits and all(trait.words in description for trait in anna.clear_traits)
+    assert json.loads(json.dumps(anna.to_json()))["traits"][0]["words"] == anna.traits[0].words
+    assert "ben: no hand shown yet" in describe_learning(home, level, "ben")
     # Where nothing depends on whom, the words say so.
-    assert level.responses is not None and found["depends_on_opponent"] and "plays everybody" not in description
+    assert level.responses is not None and anna.depends_on_opponent and "everybody alike" not in description
     same = replace(level, responses=replace(level.responses, specific=np.zeros((NUM_WEIGHTS, NUM_WEIGHTS))))
-    assert not findings(tmp_path / "a", same, "anna")[0]["depends_on_opponent"]
-    assert "It plays everybody alike: " in describe_learning(tmp_path / "a", same)
+    assert "everybody alike" in describe_learning(home, same)
     # Somebody new is played by what holds against anybody, learned from the others' hands.
-    gained = level.gained(found["hands_shown"])
-    assert f"After {found['hands_shown']} hands of everybody it plays about {gained:.1f} points" in description
-    assert found["gained"] == round(gained, 2) > 0
-    (ben,) = findings(tmp_path / "a", level, "ben")
-    assert (ben["hands_shown"], ben["hands_of_all"]) == (0, found["hands_shown"])
-    now, stranger = ([play[when] for play in found["plays"].values()] for when in ("now", "stranger"))
-    assert [play["now"] for play in ben["plays"].values()] == stranger != now
-    stranger = LevelPlayer(level, 1, profile=Profile(tmp_path / "a", level, "ben")).logit_bias(None, 1)
+    gained = level.gained(anna.hands_shown)
+    assert f"After {anna.hands_shown} hands of everybody it plays about {gained:.1f} points" in description
+    assert anna.gained == round(gained, 2) > 0
+    (ben,) = what_is_learned(home, level, "ben")
+    assert (ben.hands_shown, ben.hands_of_all, ben.traits) == (0, anna.hands_shown, [])
+    stranger = LevelPlayer(level, 1, profile=Profile(home, level, "ben")).logit_bias(None, 1)
     assert stranger is not None
     np.testing.assert_allclose(stranger[0], np.interp(gained, *level.responses.gains.T[::-1]) * level.responses.general)
-    sentence = reset_level(tmp_path / "a", level)
+    sentence = reset_level(home, level)
     assert level.digest in sentence and load_level(str(level.directory)).digest == level.digest
-    assert "nothing yet" in describe_learning(tmp_path / "a", level)
-    assert (play_with_profile(level, tmp_path / "a", 25) == before).all()
+    assert "nothing yet" in describe_learning(home, level)
+    assert (play_with_profile(level, home, 25) == before).all()
     assert "nothing" in reset_level(tmp_path / "b", level)
 
 
@@ -175,21 +168,6 @@ def test_two_writers_both_count(level: Level, tmp_path: Path) -> None:
             player.observe_hands(views[k : k + 1], np.zeros(1, np.int64))
     assert learned_hands(tmp_path, level, "a") == 8 and learned_hands(tmp_path, level, "b") == 4
     assert sorted(read_learned(tmp_path, level)) == ["a", "b"]
-
-
-@pytest.mark.parametrize(
-    ("draws", "refuted"),
-    [("takes-all", r"(?i)takes few|leaves|does not take"), ("takes-none", r"(?i)takes (?!few)|takes many")],
-)
-def test_what_a_level_believes_agrees_with_what_it_counted(level, tmp_path, draws, refuted):
-    player = LevelPlayer(level, 1, profile=Profile(tmp_path, level, "anna"))
-    play_series(player, StylePlayer(style(draws)), series=1, hands=150, seed=5)
-    (found,) = findings(tmp_path, level, "anna")
-    taken = next(habit for habit in found["habits"] if habit["habit"] == "takes the upcard")
-    share = taken["did"] / taken["could"]
-    assert share > 0.9 if draws == "takes-all" else share < 0.1
-    assert found["beliefs"]
-    assert not [belief for belief in found["beliefs"] if re.match(refuted, belief["words"])]
 
 
 def test_levels_of_one_name_keep_what_they_learn_apart(level: Level, tmp_path: Path) -> None:

@@ -6,7 +6,8 @@ import re
 import numpy as np
 import pytest
 
-from agents.arena.results import Z95, weighted
+from agents.arena.results import weighted
+from agents.play.opponents import describe_level_learning
 from agents.play.store import Home
 from agents.web.browser_session import Sessions
 from agents.web.pages import static_file, with_symbols
@@ -82,7 +83,7 @@ def test_statistics_are_reset_only_if_meant(guest):
 
 
 def test_what_a_level_learns_is_shown_frozen_and_reset(guest, directory, tmp_path):
-    from agents.levels.describe import findings
+    from agents.levels.describe import what_is_learned
     from agents.levels.level import load_level
 
     level = str(directory)
@@ -91,15 +92,17 @@ def test_what_a_level_learns_is_shown_frozen_and_reset(guest, directory, tmp_pat
     for _ in range(4):
         ann.play_game()
     shown = plain(ann.get(f"/learned?level={level}").replace("<td", " <td"))
-    (found,) = findings(tmp_path, load_level(level), "Ann")
-    seen = f"learned from {found['hands_shown']} of your hands"
-    assert found["hands_shown"] and f"{seen}" in shown and "as installed" in shown
-    for habit in found["habits"]:
-        assert f"{habit['habit']} {habit['did']} of {habit['could']}" in shown
-    for belief in found["beliefs"]:
-        assert belief["words"] in shown
-        half = Z95 * (1 - belief["certainty"])
-        assert f"{abs(belief['distance']):.1f} ± {half:.1f} {100 * belief['certainty']:.0f} %" in shown
+    home = ann.browser.session.home
+    (found,) = what_is_learned(tmp_path, load_level(level), "Ann", home.last_hands)
+    seen = f"learned from {found.hands_shown} of your hands"
+    assert found.hands_shown and seen in shown and found.certainty in shown and found.clear_traits
+    for trait in found.clear_traits:
+        assert f"{trait.name}: {trait.words}" in shown and trait.case in shown
+    # The terminal's text is made of the same.
+    in_terminal = describe_level_learning(level, "Ann", home)
+    assert all(f"{trait.name}: {trait.words}" in in_terminal for trait in found.clear_traits)
+    assert found.difference in in_terminal
+    assert found.position and f"hand {found.position.hand} of game {found.position.game}" in shown
     assert "appears after ten hands" in shown
     assert "Frozen" in plain(ann.post("/options", learning="off", back=f"/learned?level={level}"))
     assert ann.browser.session.options.learning is False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -18,7 +19,7 @@ from agents.levels.bench.measure import MeasureConfig, summary
 from agents.levels.bench.measure import hands_to_play as hands_to_measure
 from agents.levels.bench.measure import measure as measure_level
 from agents.levels.bench.variety import measure_variety
-from agents.levels.describe import describe_learning, findings
+from agents.levels.describe import describe_learning, what_is_learned
 from agents.levels.fit_responses import FitConfig, fit_responses, hands_to_play
 from agents.levels.level import LEVEL, NAMES, Level, LevelSettings, load_level
 from agents.levels.package import build_level, export_level, import_level, read_settings
@@ -26,7 +27,7 @@ from agents.levels.profile import read_learned, reset_level
 from agents.levels.responses import RESPONSES
 from agents.network.model_card import write_card
 from agents.network.player import network_directory
-from agents.play.store import default_home
+from agents.play.store import FILE, Home, default_home
 from agents.player_names import canonical_name
 from agents.reports.terminal import new_table, plain_console, progress_bar
 from ginenv.bots.heuristics import make_formula
@@ -74,7 +75,7 @@ def show(level: Annotated[str | None, Positional, arg(metavar="[LEVEL]")] = None
 
 @app.command
 def learned(level: LevelName, home: Path | None = None, opponent: str | None = None, as_json: bool = False) -> str:
-    """What a level has learned: what it believes about its opponents, the evidence, and what it now does differently.
+    """What a level has learned: its opponents beside typical people and the levels, and a position where it now plays otherwise.
 
     Args:
         level: name or directory.
@@ -87,9 +88,12 @@ def learned(level: LevelName, home: Path | None = None, opponent: str | None = N
         raise GinError("opponent must be a name, not empty; leave it out to describe all opponents")
     if opponent is not None and found.learns:
         _check_opponent_name(opponent, home, found)
-    if not as_json:
-        return describe_learning(home, found, opponent)
-    return json.dumps(findings(home, found, opponent), indent=2)
+    with ExitStack() as stack:
+        # A directory in which nobody has sat at a table has no hands on record.
+        hands = stack.enter_context(Home(home)).last_hands if (home / FILE).is_file() else lambda name: ()
+        if not as_json:
+            return describe_learning(home, found, opponent, hands)
+        return json.dumps([each.to_json() for each in what_is_learned(home, found, opponent, hands)], indent=2)
 
 
 def _home(named: Path | None) -> Path:

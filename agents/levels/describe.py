@@ -1,25 +1,30 @@
-"""What a level has learned: what it believes of an opponent's habits, the evidence, and what it now does differently."""
+"""What a level has learned of a person: the person beside typical people and beside the levels, and where it now plays otherwise."""
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from agents.arena.series import play_series
 from agents.levels.level import Level
 from agents.levels.opponent_memory import OpponentMemory
 from agents.levels.player import LevelPlayer
 from agents.levels.profile import read_learned
-from agents.levels.ratings import person_rating
-from agents.opponent_model.features import DRAWS, FEATURES, NUM_WEIGHTS
-from agents.opponent_model.habits import HABITS
+from agents.levels.ratings import PersonRating, person_rating
+from agents.levels.responses import SPACE, add_logit_bias, known_distances
+from agents.levels.traits import Trait, times, traits_of
+from agents.opponent_model.features import FEATURES, NUM_WEIGHTS
 from agents.opponent_model.posterior import CONTEXT_WIDTH
-from ginenv.bots.heuristics import StylePlayer, style
-from ginenv.engine.actions import KNOCK, PHASE_DISCARD, STOCK, UPCARD
-from ginenv.engine.melds import card_points
+from ginenv.engine.actions import NUM_ACTIONS, PHASE_DISCARD, action_name
+from ginenv.engine.cards import card_name, cards_of
+from ginenv.engine.state import NO_CARD
+from ginenv.hands.hand import Hand
+
+# A person's finished hands, the last first: the id of the game, the number of the hand in it, the person's seat, and the hand.
+HandsOnRecord = Callable[[str], Sequence[tuple[int, int, int, Hand]]]
 
 # By feature: what a weight above other people's means, and what one below means.
 _MEANING: dict[str, tuple[str, str]] = {
@@ -66,81 +71,138 @@ _MEANING: dict[str, tuple[str, str]] = {
     ),
 }
 assert set(_MEANING) == set(FEATURES)
-# A belief is reported above this certainty and distance (in other people's standard deviations), and at most this many are.
-_CERTAIN, _FAR, _MAX_FINDINGS = 0.25, 0.5, 5
-# Beliefs that counts can check: the habit that is counted, and whether a high weight means more of it (1) or less (-1).
-_COUNTED: dict[str, tuple[str, int]] = {
-    **dict.fromkeys(DRAWS, ("takes the upcard", 1)),
-    "the first upcard": ("takes the first upcard", 1),
-    "any knock": ("knocks by the third turn", 1),
-    "deadwood / 10": ("has five points or less when it knocks", -1),
-    "points / 10": ("throws a card of ten points in the first three turns", 1),
-    "king or queen": ("throws a card of ten points in the first three turns", 1),
-}
-assert set(_COUNTED) <= set(FEATURES) and {habit for habit, _ in _COUNTED.values()} <= set(HABITS)
-# A count is evidence against a belief from this many chances on; a share this high refutes "seldom", one this low "often".
-_CHANCES, _OFTEN, _SELDOM = 10, 0.9, 0.1
-# Number of hands whose decisions show what the level does differently, how often each is played, and their seed.
-_PROBES, _TURNS, _SEED = 60, 4, 17
 
 
-@lru_cache(maxsize=1)
-def _probes() -> np.ndarray:
-    """Views of decisions in some hands between bots, each repeated with different luck: ``VIEW[n]``."""
-    seen: list[np.ndarray] = []
+@dataclass(frozen=True)
+class Position:
+    """A decision in one of a person's hands, from the other seat, in which the level now plays otherwise because of the person.
 
-    class Watcher(StylePlayer):
-        def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
-            seen.append(views[views["phase"] <= PHASE_DISCARD].copy())
-            return super().act(views, slots)
-
-    play_series(Watcher(style("knocker")), StylePlayer(style("formula")), series=_PROBES, hands=1, seed=_SEED)
-    views = np.tile(np.concatenate(seen), _TURNS)
-    luck = np.random.default_rng(_SEED).integers(0, 2**64, (2, len(views)), np.uint64)
-    views["luck"], views["hand_luck"] = luck
-    return views
-
-
-def conduct(player: LevelPlayer, context: np.ndarray, hands: int) -> dict[str, float]:
-    """How a level's network plays some decisions against one opponent, as rates that people understand.
-
-    Args:
-        player: of the level.
-        context: what is known of the opponent, ``float32[CONTEXT_WIDTH]``.
-        hands: number of hands that the level has learned from in all.
+    Attributes:
+        game: id of the game.
+        hand: number of the hand in it, from 1.
+        move: number of the action in the hand, from 1.
+        cards: those that the level holds.
+        upcard: the pile's top card; empty where there is none.
+        installed: what it does most often as installed.
+        now: what it does most often against this person.
+        reason: what it believes of the person that weighs most in favour of that.
     """
-    views = _probes()
-    logit_bias = player.level.logit_bias(context[None], np.array([hands]))
-    actions = player.choose(views, None if logit_bias is None else np.repeat(logit_bias, len(views), 0))
-    could_knock, could_draw = views["legal"][:, 1] != 0, views["legal"][:, 2] == 3
-    knocked = (actions >= KNOCK) & (actions < STOCK)
-    thrown = actions[(views["legal"][:, 0] != 0) & ~knocked] % KNOCK
-    return {
-        "knocks when it could, %": 100 * float(knocked[could_knock].mean()),
-        "takes the upcard when it could, %": 100 * float((actions[could_draw] == UPCARD).mean()),
-        "points of its discards": float(np.mean([card_points(card) for card in thrown.tolist()])),
-    }
+
+    game: int
+    hand: int
+    move: int
+    cards: str
+    upcard: str
+    installed: str
+    now: str
+    reason: str
 
 
-def findings(home: Path, level: Level, opponent: str | None = None) -> list[dict[str, Any]]:
-    """What a level has learned of its opponents, for JSON: beliefs, the habits counted, and what it does differently.
+@dataclass(frozen=True)
+class Learned:
+    """What a level has learned of one person.
+
+    Attributes:
+        level: its name.
+        opponent: the person.
+        hands_shown: hands of the person that it has learned from.
+        hands_of_all: the same of everybody on record: they count for its growth.
+        gained: points per hand that it has gained on everybody.
+        depends_on_opponent: whether it plays one opponent differently from another.
+        rating: the person's rating, if the level is ``matched``.
+        traits: what the person does, the best known first; empty before the first hand.
+        position: one where the level now plays otherwise, of the hands on record; ``None`` if there is none.
+    """
+
+    level: str
+    opponent: str
+    hands_shown: int
+    hands_of_all: int
+    gained: float
+    depends_on_opponent: bool
+    rating: PersonRating | None
+    traits: list[Trait]
+    position: Position | None
+
+    @property
+    def certainty(self) -> str:
+        """How much is known of the person, in words."""
+        left = sum(trait.left for trait in self.traits) / max(1, len(self.traits))
+        return (
+            "little is certain yet"
+            if left > 0.7
+            else "some of it is certain"
+            if left > 0.35
+            else "much of it is certain"
+        )
+
+    @property
+    def clear_traits(self) -> list[Trait]:
+        """The traits of which anything can be said."""
+        return [trait for trait in self.traits if trait.is_known]
+
+    @property
+    def unclear(self) -> str:
+        """The names of the others."""
+        return "; ".join(trait.name for trait in self.traits if not trait.is_known)
+
+    @property
+    def difference(self) -> str:
+        """Where it plays otherwise because of the person, or why nowhere, in words."""
+        if not self.depends_on_opponent:
+            equal = "at everybody's strength, and" if self.rating is not None else "everybody alike:"
+            return f"{self.level} plays {equal} no gain was found in playing one opponent differently from another."
+        if self.position is None:
+            return f"No hand of {self.opponent} is on record in which {self.level} would now play otherwise because of {self.opponent}."
+        at = self.position
+        upcard = f" and the upcard {at.upcard}" if at.upcard else ""
+        return (
+            f"In hand {at.hand} of game {at.game}, move {at.move}, with {at.cards}{upcard}, {self.level} as installed would most often "
+            f"{at.installed}; against {self.opponent} now {at.now}, because it believes that {self.opponent} {at.reason}."
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it as values that ``json`` writes."""
+        return asdict(self) | {
+            "traits": [trait.to_json() for trait in self.traits],
+            "certainty": self.certainty,
+            "difference": self.difference,
+        }
+
+
+def what_is_learned(
+    home: Path, level: Level, opponent: str | None = None, hands: HandsOnRecord = lambda name: ()
+) -> list[Learned]:
+    """What a level has learned of its opponents.
 
     Args:
         home: directory under which levels keep what they learn.
         level: the level.
         opponent: the name of one opponent; all when left out.
+        hands: finds a person's hands on record.
 
     Raises:
         LevelError: if the file that holds it is damaged.
     """
-    player = LevelPlayer(level.with_settings(worlds=0))
-    learned = read_learned(home, level, opponent)
-    # Somebody unknown, by an installed level and by this one: what is the same for all of what changed.
-    before, stranger = (
-        conduct(player, np.zeros(CONTEXT_WIDTH, np.float32), hands)
-        for hands in (0, max((_hands_learned(memory) for memory in learned.values()), default=0))
-    )
-    return [_findings(player, name, memory, before, stranger) for name, memory in learned.items()]
+    # Its most frequent choices: without chance and the hand's taste, and before the search.
+    player = LevelPlayer(level.with_settings(worlds=0, temperature=0, draw_temperature=0, hand_taste=0))
+    found = []
+    for name, memory in read_learned(home, level, opponent).items():
+        shown, grown = int(memory.records["hands"][0]), _hands_learned(memory)
+        depends = level.responses is not None and level.responses.depends_on_opponent
+        learned = Learned(
+            level.name,
+            name,
+            shown,
+            grown,
+            round(level.gained(grown), 2),
+            depends,
+            person_rating(home, name) if level.dial is not None else None,
+            traits_of(memory.records[0], memory.counts[0]) if shown else [],
+            _position(player, memory.contexts[0], grown, hands(name)) if shown and depends else None,
+        )
+        found.append(learned)
+    return found
 
 
 def _hands_learned(memory: OpponentMemory) -> int:
@@ -148,122 +210,102 @@ def _hands_learned(memory: OpponentMemory) -> int:
     return int(memory.hands_learned(np.zeros(1, np.int64))[0])
 
 
-def _findings(
-    player: LevelPlayer, opponent: str, memory: OpponentMemory, before: dict[str, float], stranger: dict[str, float]
-) -> dict[str, Any]:
-    context = memory.contexts[0]
-    far, certain = context[1 : 1 + NUM_WEIGHTS], context[1 + NUM_WEIGHTS :]
-    order = np.argsort(-np.abs(far) * certain)
-    did, could = (memory.counts[name].astype(np.float64) for name in ("did", "could"))
-    beliefs = [
-        {
-            "words": _MEANING[FEATURES[k]][0 if far[k] > 0 else 1],
-            "feature": FEATURES[k],
-            "distance": round(float(far[k]), 2),
-            "certainty": round(float(certain[k]), 2),
-        }
-        for k in order
-        if certain[k] > _CERTAIN
-        and abs(far[k]) > _FAR
-        and not _is_refuted(FEATURES[k], float(far[k]), did[0], could[0])
-    ][:_MAX_FINDINGS]
-    habits = []
-    for k, name in enumerate(HABITS):
-        if could[0, k]:
-            elsewhere = float(could[1:, k].sum())
-            others = float(did[1:, k].sum()) / elsewhere if elsewhere else None
-            habits.append({"habit": name, "did": int(did[0, k]), "could": int(could[0, k]), "others": others})
-    hands = int(memory.records["hands"][0])
-    learned_hands = _hands_learned(memory)
-    now = conduct(player, context, learned_hands)
-    return {
-        "level": player.level.name,
-        "opponent": opponent,
-        "hands_shown": hands,
-        "hands_of_all": learned_hands,
-        "gained": round(player.level.gained(learned_hands), 2),
-        "beliefs": beliefs,
-        "habits": habits,
-        "depends_on_opponent": player.level.responses is not None and player.level.responses.depends_on_opponent,
-        "plays": {
-            name: {
-                "installed": round(before[name], 2),
-                "stranger": round(stranger[name], 2),
-                "now": round(now[name], 2),
-            }
-            for name in before
-        },
-    }
-
-
-def _is_refuted(feature: str, far: float, did: np.ndarray, could: np.ndarray) -> bool:
-    """Whether counts contradict the words for a weight: weights that depend on each other are right only together."""
-    habit, sense = _COUNTED.get(feature, ("", 0))
-    if not sense or could[HABITS.index(habit)] < _CHANCES:
-        return False
-    share = did[HABITS.index(habit)] / could[HABITS.index(habit)]
-    return bool(share <= _SELDOM if far * sense > 0 else share >= _OFTEN)
-
-
-def _of_opponent(found: dict[str, Any]) -> list[str]:
-    hands, name = found["hands_shown"], found["opponent"]
-    lines = [f"{name}: {hands or 'no'} hand{'s' if hands > 1 else ''} shown{'' if hands else ' yet'}."]
-    if found["beliefs"]:
-        beliefs = [f"{belief['words']} (certainty {100 * belief['certainty']:.0f} %)" for belief in found["beliefs"]]
-        lines.append("  It " + "; it ".join(beliefs) + ".")
-    for habit in found["habits"]:
-        of_others = "" if habit["others"] is None else f", others on record {100 * habit['others']:.0f} %"
-        share = 100 * habit["did"] / habit["could"]
-        lines.append(f"  {habit['habit']}: {share:.0f} % ({habit['did']} of {habit['could']}){of_others}")
-    changes = [
-        _change(name, play, found["depends_on_opponent"])
-        for name, play in found["plays"].items()
-        if _is_different(play)
+def _position(
+    player: LevelPlayer, context: np.ndarray, grown: int, hands: Sequence[tuple[int, int, int, Hand]]
+) -> Position | None:
+    """The position in which what is known of the opponent moves the level's choice most, of those where it changes the choice."""
+    views, places = [], []
+    for game, number, seat, hand in hands:
+        again = hand.after(0)
+        for move, action in enumerate(hand.history, 1):
+            view = again.view()
+            if again.turn != seat and view["phase"][0] <= PHASE_DISCARD:
+                views.append(view)
+                places.append((game, number, move))
+            again.push(action)
+    if not views:
+        return None
+    seen = np.concatenate(views)
+    contexts = np.stack([np.zeros(CONTEXT_WIDTH, np.float32), context])
+    biases = player.level.logit_bias(contexts, np.full(2, grown))
+    assert biases is not None
+    installed = player.choose(seen, None)
+    stranger, now = (player.choose(seen, np.repeat(bias[None], len(seen), 0)) for bias in biases)
+    pushes = [
+        _pushes(player, context, seen[k], installed[k], now[k])
+        if installed[k] != now[k] != stranger[k]
+        else np.zeros(NUM_WEIGHTS)
+        for k in range(len(seen))
     ]
-    if changes:
-        lines.append(f"  Against it the level now: {'; '.join(changes)}.")
-    return lines
-
-
-def _is_different(play: dict[str, float]) -> bool:
-    return abs(play["now"] - play["installed"]) >= 0.05
-
-
-def _change(name: str, play: dict[str, float], depends_on_opponent: bool) -> str:
-    """What the level does differently in one respect, and how much of that is the same against somebody unknown."""
-    what, _, percent = name.partition(", ")
-    unit, stranger = (
-        f" {percent}" if percent else "",
-        f", against a stranger {play['stranger']:.1f}" if depends_on_opponent else "",
+    best = int(np.argmax([push.sum() for push in pushes]))
+    if pushes[best].sum() <= 0:
+        return None
+    view, belief = seen[best], int(pushes[best].argmax())
+    game, number, move = places[best]
+    return Position(
+        game,
+        number,
+        move,
+        " ".join(map(card_name, cards_of(int(view["hand"])))),
+        "" if view["upcard"] == NO_CARD or view["phase"] == PHASE_DISCARD else card_name(int(view["upcard"])),
+        *(action_name(int(actions[best]), int(view["phase"])) for actions in (installed, now)),
+        reason=_MEANING[FEATURES[belief]][0 if context[1 + belief] > 0 else 1],
     )
-    return f"{what} {play['now']:.1f}{unit} (as installed {play['installed']:.1f}{stranger})"
 
 
-def describe_learning(home: Path, level: Level, opponent: str | None = None) -> str:
-    """What a level has learned of an opponent (of all when left out), and how much it plays of what applies to every opponent.
+def _pushes(player: LevelPlayer, context: np.ndarray, view: np.void, before: int, after: int) -> np.ndarray:
+    """How far each thing known of an opponent moves a level from one action towards another, in logits: ``float32[NUM_WEIGHTS]``."""
+    responses = player.level.responses
+    assert responses is not None
+    views = np.repeat(np.array([view]), NUM_WEIGHTS)
+    logits = np.zeros((NUM_WEIGHTS, NUM_ACTIONS), np.float32)
+    biases = known_distances(context[None])[0][:, None] * responses.specific
+    add_logit_bias(views, player.behaviour[0], views["legal"].astype(np.int64), biases, np.zeros(1, SPACE), logits)
+    return logits[:, after] - logits[:, before]
+
+
+def _trait_lines(trait: Trait) -> list[str]:
+    own, people = (
+        f"{times(middle)} ({times(low)} to {times(high)})" for middle, low, high in (trait.own, trait.people)
+    )
+    levels = "".join(f"; {level} {times(share)}" for level, share in trait.levels.items())
+    evidence = f" ({trait.evidence})" if trait.evidence else ""
+    return [f"  {trait.name}: {trait.words}{evidence}", f"    {trait.case}: {own}; typical people {people}{levels}"]
+
+
+def _of_opponent(found: Learned) -> list[str]:
+    hands, name = found.hands_shown, found.opponent
+    lines = [found.rating.sentence(name)] if found.rating else []
+    if not hands:
+        return [*lines, f"{name}: no hand shown yet."]
+    lines.append(f"{name}: {hands} hand{'s' if hands > 1 else ''} shown; {found.certainty}.")
+    if found.clear_traits:
+        lines.append("  Numbers are times of 10; in brackets, what holds 8 times of 10, of one person or of people.")
+    lines += [line for trait in found.clear_traits for line in _trait_lines(trait)]
+    if found.unclear:
+        lines.append(f"  Not known yet: {found.unclear}.")
+    return [*lines, f"  {found.difference}"]
+
+
+def describe_learning(
+    home: Path, level: Level, opponent: str | None = None, hands: HandsOnRecord = lambda name: ()
+) -> str:
+    """The same as ``what_is_learned``, which has the arguments, in words.
 
     Raises:
         LevelError: if the file that holds it is damaged.
     """
     if not level.learns:
         return f"{level.name} learns nothing: it plays everybody as installed."
-    found_by_opponent = findings(home, level, opponent)
-    names = [] if level.dial is None else [found["opponent"] for found in found_by_opponent]
-    lines = [rating.sentence(f"{name}:") for name in names if (rating := person_rating(home, name))]
-    lines += [line for found in found_by_opponent for line in _of_opponent(found)]
-    if any(found["beliefs"] for found in found_by_opponent):
-        lines.append("Certainty: 0 % knows no more than of a stranger, 100 % is sure.")
-    if level.dial is None and found_by_opponent and not found_by_opponent[0]["depends_on_opponent"]:
-        lines.append("It plays everybody alike: no gain was found in playing one opponent differently from another.")
-    if any(_is_different(play) for found in found_by_opponent for play in found["plays"].values()):
-        lines.append(f"How it plays was found in {_PROBES} hands that serve as a test.")
+    everything = what_is_learned(home, level, opponent, hands)
+    lines = [line for found in everything for line in _of_opponent(found)]
     if not lines:
         lines.append(f"{level.name} has learned nothing yet; it plays as installed.")
-    hands = _hands_learned(read_learned(home, level, "")[""])
-    if hands and (gained := level.gained(hands)):
-        hands_text = f"{hands} hand{'s' if hands > 1 else ''}"
+    grown = _hands_learned(read_learned(home, level, "")[""])
+    if grown and (gained := level.gained(grown)):
+        hands_text = f"{grown} hand{'s' if grown > 1 else ''}"
         lines.append(
             f"After {hands_text} of everybody it plays about {gained:.1f} points per hand better than as installed, "
-            f"also against strangers; after ten times as many it will be {level.gained(10 * hands):.1f}."
+            f"also against strangers; after ten times as many it will be {level.gained(10 * grown):.1f}."
         )
     return "\n".join(lines)

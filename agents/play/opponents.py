@@ -8,7 +8,7 @@ from __future__ import annotations
 import shlex
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from ginenv.engine.actions import KNOCK, PHASE_DISCARD
 from ginenv.engine.rules import Rules
 from ginenv.errors import GinError
 from ginenv.tables.players import BasePlayer, Player, PlayerSpec, close_players, make_player, parse_player
+
+if TYPE_CHECKING:
+    from agents.play.store import Home
 
 
 class EasyGame(BasePlayer):
@@ -130,14 +133,14 @@ def checked_level(level: str) -> str:
     return spec.argument or spec.kind
 
 
-def describe_level_learning(level: str, person: str, home: Path) -> str:
-    """What a level has learned, from a person and as a whole, in words and numbers.
+def describe_level_learning(level: str, person: str, home: Home) -> str:
+    """What a level has learned of a person and as a whole, in words and numbers.
 
     Raises:
         GinError: if there is no such level, or what it has learned cannot be read.
     """
     name, levels = checked_level(level), _levels()
-    return levels.describe.describe_learning(home, levels.level.load_level(name), person)
+    return levels.describe.describe_learning(home.path, levels.level.load_level(name), person, home.last_hands)
 
 
 def reset_level(level: str, home: Path) -> str:

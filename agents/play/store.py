@@ -42,10 +42,12 @@ from agents.play.records_table import StoredGame, add_player, as_json, read_game
 from agents.play.statistics import Tallies, Tally
 from agents.player_names import casefolded, check_name
 from ginenv.errors import GinError, unknown_name
-from ginenv.hands.hand import Match
+from ginenv.hands.hand import Hand, Match
 from ginenv.hands.records import Record, parse_record
 
 FILE = "gin.sqlite3"
+# Hands in which a level looks for what it now plays otherwise.
+_LAST_HANDS = 40
 _GAME = TypeAdapter(dict[str, Any] | None)
 
 
@@ -186,6 +188,19 @@ class Home:
     def record(self, game: int) -> Record:
         """The record of a game by its id."""
         return parse_record(self.record_text(game))
+
+    def last_hands(self, player: str) -> list[tuple[int, int, int, Hand]]:
+        """A player's last hands at a table, the last first: the game's id, the hand's number in it, the player's seat, and the hand.
+
+        Empty if there is no such player.
+        """
+        rows = self.database.rows(
+            "SELECT hand.game, hand.number, game.seat FROM hand JOIN game ON game.id = hand.game JOIN player ON player.id = game.player "
+            "WHERE player.folded = ? AND game.seat IS NOT NULL ORDER BY game.begun DESC, game.id DESC, hand.number DESC LIMIT ?",
+            *(casefolded(player), _LAST_HANDS),
+        )
+        hands = {game: self.record(game).hands for game in {row["game"] for row in rows}}
+        return [(row["game"], row["number"], row["seat"], hands[row["game"]][row["number"] - 1]) for row in rows]
 
     def quarantine(self, base: str, text: str) -> Path:
         """Writes what could not be read to a new file in ``damaged``."""

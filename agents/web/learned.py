@@ -1,4 +1,4 @@
-"""What a level has learned about the player: its beliefs about the player's habits, what it does differently, what it gains."""
+"""What a level has learned of the player: the player beside typical people and the levels, where it plays otherwise, what it gains."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from starlette.responses import Response
 
-from agents.arena.results import Z95, weighted
-from agents.levels.describe import findings
+from agents.arena.results import weighted
+from agents.levels.describe import what_is_learned
 from agents.levels.level import MATCHED, NAMES, load_level
-from agents.levels.ratings import person_rating
+from agents.levels.traits import times
 from agents.play.opponents import checked_level, reset_level
 from agents.play.options import opponent_name
 from agents.play.store import PlayerFile
@@ -43,20 +43,6 @@ def _gain(file: PlayerFile, level: str) -> dict[str, Any] | None:
     }
 
 
-def _beliefs(beliefs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Beliefs with the interval that holds 95 % of each."""
-    return [
-        {
-            "words": belief["words"],
-            "distance": abs(belief["distance"]),
-            # The part that is left of the spread of a stranger's habits.
-            "half": Z95 * (1 - belief["certainty"]),
-            "certainty": belief["certainty"],
-        }
-        for belief in beliefs
-    ]
-
-
 def learned(request: Request) -> Response:
     """The page about one level."""
     session = request.browser_session.session
@@ -72,13 +58,8 @@ def learned(request: Request) -> Response:
         "frozen_by_server": session.freeze,
     }
     if level.learns:
-        (found,) = findings(session.home.path, level, session.file.name)
-        values |= {
-            "found": found,
-            "beliefs": _beliefs(found["beliefs"]),
-            "gain": _gain(session.file, name),
-            "rating": person_rating(session.home.path, session.file.name) if level.dial else None,
-        }
+        (found,) = what_is_learned(session.home.path, level, session.file.name, session.home.last_hands)
+        values |= {"found": found, "gain": _gain(session.file, name), "rating": found.rating, "times": times}
     return request.page("learned.html", **values)
 
 

@@ -158,7 +158,7 @@ class Menu:
         if not level:
             level = self.session.options.player
             self.session.check_player(level)
-        self.terminal.say(describe_level_learning(level, self.session.file.name, self.session.home.path))
+        self.terminal.say(describe_level_learning(level, self.session.file.name, self.session.home))
 
     def _opponents(self) -> None:
         levels = ["matched", *(name for name in player_names() if name.startswith("level-"))]
