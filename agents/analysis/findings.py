@@ -11,6 +11,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Self
 
+from pydantic import TypeAdapter
+
+from agents.analysis.marks import MARKS
+
 GAME, POINTS = "chance to win the game", "points"
 
 
@@ -152,6 +156,11 @@ class Side:
     marks: dict[str, int]
     luck: float | None
 
+    @property
+    def marks_text(self) -> str:
+        """How many mistakes there are with each mark, the worst first, in words."""
+        return ", ".join(f"{self.marks[mark]} {mark}" for mark in MARKS[::-1] if self.marks[mark]) or "no mistake"
+
 
 @dataclass(frozen=True)
 class HandAnalysis:
@@ -186,29 +195,13 @@ class HandAnalysis:
         return dataclasses.asdict(self)
 
     @classmethod
-    def from_json(cls, values: dict[str, Any]) -> Self:
-        """The analysis that ``to_json`` wrote."""
-        decisions = [
-            Decision(
-                **values
-                | {
-                    "candidates": tuple(Candidate(**each) for each in values["candidates"]),
-                    "belief": tuple(map(tuple, values["belief"])),
-                }
-            )
-            for values in values["decisions"]
-        ]
-        first, second = (Side(**side) for side in values["sides"])
-        return cls(
-            **values
-            | {
-                "score": tuple(values["score"]),
-                "points": tuple(values["points"]),
-                "decisions": tuple(decisions),
-                "draws": tuple(Draw(**draw) for draw in values["draws"]),
-                "sides": (first, second),
-            }
-        )
+    def from_json(cls, values: Any) -> Self:
+        """The analysis that ``to_json`` wrote.
+
+        Raises:
+            pydantic.ValidationError: for anything else.
+        """
+        return TypeAdapter(cls).validate_python(values)
 
     def mistakes(self, seat: int | None = None) -> list[Mistake]:
         """The mistakes of one seat, or of both, the costliest first."""

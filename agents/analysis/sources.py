@@ -41,7 +41,7 @@ def read_hands(text: str) -> Subject:
     if kind != "ginrecord" and not Path(text).is_file():
         raise TextError(f"{text[:60]!r} is not a position (gin1 ...), a record or the path of one")
     record = parse_record(text) if kind == "ginrecord" else read_record(text)
-    return Subject(record.hands, (record.players[0] or "seat 0", record.players[1] or "seat 1"))
+    return Subject(record.hands, record.names)
 
 
 def deal_and_play(

@@ -184,9 +184,10 @@ def side_lines(found: HandAnalysis, names: tuple[str, str]) -> list[str]:
     factor, unit = (100, " % of the game") if found.unit == GAME else (1, " points")
     lines = []
     for name, side in zip(names, found.sides, strict=True):
-        marks = ", ".join(f"{side.marks[mark]} {mark}" for mark in MARKS[::-1] if side.marks[mark]) or "none marked"
         luck = "" if side.luck is None else f"; luck of the draws {factor * side.luck:+.1f}{unit}"
-        lines.append(f"{name}: {side.decisions} decisions cost {factor * side.loss:.1f}{unit} ({marks}){luck}")
+        lines.append(
+            f"{name}: {side.decisions} decisions cost {factor * side.loss:.1f}{unit} ({side.marks_text}){luck}"
+        )
     return lines
 
 

@@ -177,7 +177,7 @@ def _hands_of(record: Record, game: int) -> Hands:
             won[record.match.winner] = 1
     hands = [hand for hand in hands if hand.history]
     states = np.concatenate([hand.state for hand in hands]) if hands else np.zeros(0, STATE)
-    names = (record.players[0] or "seat 0", record.players[1] or "seat 1")
+    names = record.names
     finished = record.match is not None and record.match.is_over
     return Hands(
         states, np.full(len(hands), game), [names] * len(hands), np.tile(won, (len(hands), 1)) if finished else None

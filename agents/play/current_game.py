@@ -114,6 +114,15 @@ class CurrentGame:
         what = "stock" if card == NO_CARD else card_name(card)
         return f"{what} by {self.theirs if seat else 'you'}"
 
+    @property
+    def verdict(self) -> str:
+        """Who wins the game, in a sentence to the person; empty while it is in play."""
+        if not self.match.is_over:
+            return ""
+        winner = self.match.winner
+        who = "Nobody wins" if winner is None else "You win" if winner == self.seat else f"{self.theirs} wins"
+        return f"{who} the game."
+
     def events(self) -> list[Event]:
         """Returns the events that the person has not seen yet; the opponent's actions of a turn form one sentence."""
         events, self._events = self._events, []

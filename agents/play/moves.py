@@ -9,7 +9,7 @@ from agents.play.options import GR, preset_of, variation
 from ginenv.engine.actions import KNOCK, PASS, PHASE_NAMES, STOCK, UPCARD
 from ginenv.engine.cards import card_name, cards_of, format_cards, mask_of
 from ginenv.engine.engine import NO_CARD
-from ginenv.engine.melds import deadwood
+from ginenv.engine.melds import MAX_ARRANGEMENTS, deadwood, nth_arrangement
 from ginenv.engine.rules import Rules
 from ginenv.errors import GinError
 
@@ -111,6 +111,12 @@ class Turn:
         if taken != NO_CARD and self.returns_upcard(taken):
             ways.append(f"give back the {card_name(taken)}")
         return ", or ".join(ways) if len(ways) > 1 else "discard a card" if ways == ["discard"] else ways[0]
+
+    def spreads(self) -> list[list[int]]:
+        """The melds, as masks, of each way to spread the hand."""
+        hand, limit = self.hand, int(self.view["limit"])
+        ways = range(min(int(nth_arrangement(hand, limit, 0)[0]), MAX_ARRANGEMENTS))
+        return [[int(meld) for meld in nth_arrangement(hand, limit, n)[1:] if meld] for n in ways]
 
     def refusal(self, name: str) -> GinError:
         """The error for a command that is not possible now."""

@@ -179,24 +179,27 @@ class Practice:
             check_choice("kind", kind, tuple(KINDS))
         if whose:
             check_choice("whose", whose, (MINE, EVERYBODY))
-        rows = self.home.database.rows(
-            "SELECT exercise.*, (SELECT count(*) FROM review WHERE review.exercise = exercise.id) AS reviews FROM exercise "
-            "WHERE player = ?1 AND due <= ?2 AND ?3 IN ('', kind) AND ?4 IN ('', CASE mine WHEN 1 THEN 'mine' ELSE 'everybody' END) "
+        found = self._exercises(
+            "due <= ?2 AND ?3 IN ('', kind) AND ?4 IN ('', CASE mine WHEN 1 THEN 'mine' ELSE 'everybody' END) "
             "ORDER BY reviews = 0, CASE WHEN reviews THEN due END, mine DESC, id LIMIT 1",
-            *(self._id, _text(self._now()), kind, whose),
+            *(_text(self._now()), kind, whose),
         )
-        return _exercise(rows[0]) if rows else None
+        return found[0] if found else None
 
     def exercise(self, number: int) -> Exercise:
         """One of the player's exercises by its id."""
-        rows = self.home.database.rows(
-            "SELECT exercise.*, (SELECT count(*) FROM review WHERE review.exercise = exercise.id) AS reviews FROM exercise "
-            "WHERE player = ? AND id = ?",
-            *(self._id, number),
-        )
-        if not rows:
+        if not (found := self._exercises("id = ?2", number)):
             raise StoreError(f"{self.player} has no exercise {number}")
-        return _exercise(rows[0])
+        return found[0]
+
+    def _exercises(self, where: str, *values: Any) -> list[Exercise]:
+        """The player's exercises of which a condition is true; its values are ?2 and so on."""
+        reviews = "(SELECT count(*) FROM review WHERE review.exercise = exercise.id) AS reviews"
+        columns = f"id, position, kind, mine, {reviews}"
+        rows = self.home.database.rows(
+            f"SELECT {columns} FROM exercise WHERE player = ?1 AND {where}", self._id, *values
+        )
+        return [Exercise(*row[:3], mine=bool(row["mine"]), reviews=row["reviews"]) for row in rows]
 
     def answer(self, exercise: Exercise, action: int) -> Answer:
         """Judges a move, and keeps the answer with the schedule that follows from it.
@@ -250,7 +253,3 @@ class Practice:
             *(self._id, _text(self._now())),
         )
         return Progress(count["due"], count["new"], row["reviews"], row["correct"])
-
-
-def _exercise(row: Any) -> Exercise:
-    return Exercise(row["id"], row["position"], row["kind"], bool(row["mine"]), row["reviews"])

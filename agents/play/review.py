@@ -19,10 +19,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from agents.analysis import KINDS, WORLDS, Analyst, HandAnalysis
 from agents.analysis.analyst import Progress
+from agents.files import JsonError, parse_json
 from agents.play.store import Home, StoreError
 from ginenv.errors import check_choice
 
@@ -80,11 +81,6 @@ def shared_analyst() -> Analyst:
         return _load(WORLDS)
 
 
-@cache
-def _analyses() -> TypeAdapter[HandAnalysis]:
-    return TypeAdapter(HandAnalysis)
-
-
 def analysed(home: Home, game: int, number: int, analyst: Analyst, progress: Progress | None = None) -> HandAnalysis:
     """The analysis of a stored hand, from the store, or made now and kept there.
 
@@ -102,8 +98,8 @@ def analysed(home: Home, game: int, number: int, analyst: Analyst, progress: Pro
     where = "WHERE game = ? AND hand = ? AND analyst = ?"
     if rows := database.rows(f"SELECT found FROM analysis {where}", game, number, analyst.name):
         # One that cannot be read is made again.
-        with contextlib.suppress(ValidationError):
-            return _analyses().validate_json(rows[0]["found"])
+        with contextlib.suppress(ValidationError, JsonError):
+            return HandAnalysis.from_json(parse_json(rows[0]["found"]))
     hands = [hand for hand in home.record(game).hands if hand.is_over]
     if not 1 <= number <= len(hands):
         raise StoreError(f"game {game} has no hand {number} that has ended; its hands are 1 to {len(hands)}")

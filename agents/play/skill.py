@@ -27,13 +27,11 @@ class Skill:
         hands: how many.
         decisions: the player's decisions in them.
         loss: what a decision cost, as a fraction of the game, with its 95 % interval by hands.
-        until: when the last of their games began, in UTC.
     """
 
     hands: int
     decisions: int
     loss: Estimate
-    until: str
 
 
 def skill(home: Home, player: str, window: int) -> tuple[Skill | None, list[Skill]]:
@@ -49,26 +47,25 @@ def skill(home: Home, player: str, window: int) -> tuple[Skill | None, list[Skil
     """
     side = "'$.sides[' || game.seat || ']"
     rows = home.database.rows(
-        f"SELECT max(analyst), game.begun, json_extract(found, {side}.loss') AS loss, json_extract(found, {side}.decisions') AS decisions "
+        f"SELECT max(analyst), json_extract(found, {side}.loss') AS loss, json_extract(found, {side}.decisions') AS decisions "
         "FROM analysis JOIN game ON game.id = analysis.game JOIN player ON player.id = game.player "
         "WHERE player.name = ? AND game.seat IS NOT NULL AND json_valid(found) AND json_extract(found, '$.unit') = ? "
         "GROUP BY analysis.game, analysis.hand ORDER BY game.begun, game.id, analysis.hand",
         *(home.canonical_name(player), _UNIT),
     )
-    played = [(row["begun"], row["loss"], row["decisions"]) for row in rows if row["decisions"]]
+    played = [(row["loss"], row["decisions"]) for row in rows if row["decisions"]]
     windows = [_skill(played[start : start + window]) for start in range(0, len(played), window)]
     return (_skill(played) if played else None), windows
 
 
-def _skill(rows: list[tuple[str, float, int]]) -> Skill:
-    begun, losses, decisions = zip(*rows, strict=True)
-    found = ratio(np.array(losses, np.float64), np.array(decisions, np.float64))
-    return Skill(len(rows), int(sum(decisions)), found, begun[-1])
+def _skill(rows: list[tuple[float, int]]) -> Skill:
+    losses, decisions = np.array(rows, np.float64).T
+    return Skill(len(rows), int(decisions.sum()), ratio(losses, decisions))
 
 
 def _per_cent(loss: Estimate) -> str:
     interval = "" if np.isnan(loss.half) else f" ({100 * loss.low:.2f} to {100 * loss.high:.2f})"
-    return f"{100 * loss.mean:.2f} %{interval}"
+    return f"{100 * loss.mean:.2f} %{interval}".replace("-", "\N{MINUS SIGN}")
 
 
 class Standing(NamedTuple):
@@ -88,7 +85,8 @@ class Standing(NamedTuple):
 def standing(home: Home, player: str) -> Standing:
     """What is known of how well a player plays; a rating that cannot be read is a sentence."""
     (total, windows), words = skill(home, player, WINDOW), []
-    if total is not None:
+    # One hand says nothing, and has no interval.
+    if total is not None and total.hands > 1:
         loss, hands = _per_cent(total.loss), count(total.hands, "analysed hand")
         words.append(f"Skill: a decision costs you {loss} of the game, in {hands}; luck is no part of it.")
     if len(windows) > 1:

@@ -322,13 +322,14 @@ class PlayerFile:
         record = parse_record(text)
         seats = [casefolded(seat) for seat in record.players]
         seat = seats.index(casefolded(self.name)) if casefolded(self.name) in seats else None
-        names = record.players[0] or "seat 0", record.players[1] or "seat 1"
         database = self.home.database
         with database.transaction():
             if rows := database.rows("SELECT name FROM game WHERE player = ? AND record = ?", self.id, text):
                 raise StoreError(f"this record is among the games of {self.name} already, as {rows[0]['name']}")
             name = _free_name(name, [game.name for game in self.games()])
-            return self.home.game(write_game(database, self.id, name, record.match or record.hand, names, seat, text))
+            return self.home.game(
+                write_game(database, self.id, name, record.match or record.hand, record.names, seat, text)
+            )
 
     def record_text(self, game: int) -> str:
         """The record of one of the player's games, by its id, as text to pass on.

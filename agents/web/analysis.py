@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -9,8 +10,7 @@ import numpy as np
 from markupsafe import Markup
 from starlette.responses import HTMLResponse, Response
 
-from agents.analysis import KINDS, MARKS, Decision, HandAnalysis, Mistake, Subject, deal_and_play, read_hands
-from agents.analysis.marks import UNCLEAR
+from agents.analysis import KINDS, Decision, HandAnalysis, Mistake, Subject, deal_and_play, read_hands
 from agents.play.display_names import display_opponent
 from agents.play.moves import action_words, count
 from agents.play.review import StoredMistake, analyse_games, analysed, mistakes, num_analysed, shared_analyst
@@ -132,11 +132,11 @@ def _form(request: Request, status: int = 200) -> Response:
     return request.page("analysis_form.html", status, opponents=opponents(request), here="/analysis", **fields)
 
 
-def _value(value: float | None, unit_is_points: bool, sign: bool = False) -> str:
+def _value(points: bool, value: float | None, sign: bool = False) -> str:
     if value is None:
         return "–"
-    number = value if unit_is_points else 100 * value
-    return f"{number:+.1f}" if sign else f"{number:.1f}"
+    number = value if points else 100 * value
+    return (f"{number:+.1f}" if sign else f"{number:.1f}").replace("-", "\N{MINUS SIGN}")
 
 
 def _found(looked: _Hand, found: HandAnalysis, move: int) -> dict[str, Any]:
@@ -146,59 +146,28 @@ def _found(looked: _Hand, found: HandAnalysis, move: int) -> dict[str, Any]:
     if not decisions:
         raise GinError("nothing was decided in this hand")
     mine = [each for each in decisions if looked.seat in (None, each.seat)] or decisions
-    mine_marked = found.mistakes(looked.seat) or found.mistakes()
+    marked = found.mistakes(looked.seat) or found.mistakes()
     costliest = max(mine, key=lambda each: each.loss or 0.0)
     at = next((k for k, each in enumerate(decisions) if each.move == move), decisions.index(costliest))
     chosen = decisions[at]
-    draws = {draw.move: draw for draw in found.draws}
-    candidates = [_candidate(each, chosen, points) for each in chosen.candidates]
-    rows = [
-        {
-            "move": each.move,
-            "who": looked.names[each.seat],
-            "mine": each.seat == looked.seat,
-            "words": each.played or "to play",
-            "mark": each.mark,
-            "loss": _value(each.loss, points) if each.loss and each.loss > 0 else "",
-            "luck": _value(draws[each.move].luck, points, True) if each.move in draws else "",
-        }
-        for each in decisions
-    ]
     return {
         "found": found,
         "result": looked.hand.outcome.describe(looked.names) if looked.hand.outcome else "",
-        "rows": rows,
-        "at": at,
+        "decisions": decisions,
         "decision": chosen,
         "before": decisions[max(at - 1, 0)].move,
         "after": decisions[min(at + 1, len(decisions) - 1)].move,
         "unit": "points" if points else "% of the game",
-        "sides": [_side(found, seat, looked.names[seat], points) for seat in (0, 1)],
-        "candidates": candidates,
+        "value": partial(_value, points),
         # Columns that say nothing about these candidates, as discards' do about draws, are left out.
-        "columns": [(key, words) for key, words in _COLUMNS if any(each[key] != "" for each in candidates)],
+        "columns": [
+            (key, words) for key, words in _COLUMNS if any(getattr(each, key) is not None for each in chosen.candidates)
+        ],
         "picture": _picture(looked, chosen),
         "belief": _belief(looked, chosen),
-        "loss": _value(chosen.loss, points),
-        "error": _value(chosen.error, points),
-        "luck": _luck_chart(found, points),
-        "mistakes": [_mistake(each, looked, points) for each in mine_marked],
-        "next_mistake": _next_mistake(looked, chosen.move, mine_marked),
+        "mistakes": marked,
+        "next_mistake": _next_mistake(looked, chosen.move, marked),
         "try_address": f"/try?{looked.page.partition('?')[2]}&hand={looked.number}&move={chosen.move}",
-    }
-
-
-def _mistake(each: Mistake, looked: _Hand, points: bool) -> dict[str, Any]:
-    at = each.decision
-    return {
-        "move": at.move,
-        "who": looked.names[at.seat],
-        "played": at.played,
-        "best": at.best,
-        "reason": at.reason,
-        "mark": at.mark,
-        "loss": _value(at.loss, points),
-        "times": len(each.moves),
     }
 
 
@@ -217,34 +186,6 @@ def _next_mistake(looked: _Hand, move: int, marked: list[Mistake]) -> str:
     return f"{looked.address}&move={moves[(moves.index(move) + 1) % len(moves) if move in moves else 0]}"
 
 
-def _side(found: HandAnalysis, seat: int, name: str, points: bool) -> dict[str, Any]:
-    side = found.sides[seat]
-    marks = ", ".join(f"{side.marks[mark]} {mark}" for mark in (*MARKS[::-1], UNCLEAR) if side.marks.get(mark))
-    return {
-        "name": name,
-        "decisions": side.decisions,
-        "loss": _value(side.loss, points),
-        "luck": _value(side.luck, points, True),
-        "marks": marks or "no mistake",
-        "points": found.points[seat],
-    }
-
-
-def _candidate(each: Any, decision: Decision, points: bool) -> dict[str, Any]:
-    return {
-        "words": each.action,
-        "played": each.action == decision.played,
-        "best": each.action == decision.best,
-        "value": _value(each.value, points),
-        "error": _value(each.error, points),
-        "difference": _value(each.difference, points, True),
-        "difference_error": _value(each.difference_error, points),
-        "deadwood": "" if each.deadwood is None else each.deadwood,
-        "ways": "" if each.ways is None else each.ways,
-        "danger": "" if each.danger is None else f"{100 * each.danger:.0f} %",
-    }
-
-
 def _before(looked: _Hand, move: int) -> Hand:
     return looked.hand.after(min(max(move - 1, 0), len(looked.hand.history)))
 
@@ -260,28 +201,6 @@ def _picture(looked: _Hand, decision: Decision) -> Markup:
 def _belief(looked: _Hand, decision: Decision) -> Markup:
     opponent_hand = None if decision.opponent is None else mask_of(parse_cards(decision.opponent))
     return belief_map(_before(looked, decision.move).view(decision.seat)[0], np.ravel(decision.belief), opponent_hand)
-
-
-def _luck_chart(found: HandAnalysis, points: bool) -> Markup:
-    """The luck of every draw as a bar, up for luck, by move: the first seat's filled, the second's outlined."""
-    if not found.draws:
-        return Markup("")
-    top = max(abs(draw.luck) for draw in found.draws) or 1.0
-    width = 22
-    bars = []
-    for k, draw in enumerate(found.draws):
-        height = 46 * abs(draw.luck) / top
-        y = 50 - height if draw.luck > 0 else 50
-        words = f"move {draw.move}, seat {draw.seat}: {draw.card}, {_value(draw.luck, points, True)}"
-        bars.append(
-            f'<g><title>{words}</title><rect class="luck seat-{draw.seat}" x="{k * width + 3}" y="{y:.1f}" width="{width - 6}" '
-            f'height="{max(height, 0.5):.1f}"/></g>'
-        )
-    size = width * len(found.draws)
-    return Markup(
-        f'<svg class="luck-chart" viewBox="0 0 {size} 100" style="max-width:{size}px" role="img" aria-label="Luck, draw by draw">'
-        f'<path d="M0 50H{size}"/>{"".join(bars)}</svg>'
-    )
 
 
 def _subject(request: Request, subject: Subject) -> Response:
@@ -405,10 +324,8 @@ def mistakes_page(request: Request) -> Response:
         "kinds": kinds,
         "all": len(everything),
         "hands": num_analysed(request.sessions.home, seat.name),
-        "mistakes": [
-            (each, _value(each.loss, each.unit == "points"), _value(each.error, each.unit == "points"))
-            for each in chosen
-        ],
+        "value": _value,
+        "mistakes": chosen,
         "here": "/mistakes",
     }
     return request.page("mistakes.html", **values, **progress)

@@ -13,7 +13,6 @@ from agents.play.opponents import start_opponent
 from ginenv.engine.rules import Rules
 from ginenv.errors import GinError
 from ginenv.hands.hand import Hand, Match
-from ginenv.hands.records import Record
 from ginenv.tables.players import Player, close_players, make_player
 
 _SLOTS = np.zeros(1, np.int64)
@@ -42,31 +41,49 @@ class Moment(NamedTuple):
 
 
 class Steps:
-    """The moments of a game that has been played.
+    """The moments of a game.
 
     Args:
         hands: its hands in order.
         names: names of seats 0 and 1.
         match: the game, if it is one and not a single hand.
+        players: who play on when somebody steps further (see ``watched_game``); nobody does in a game that has been played.
+        seed: of the deals and choices of such a game; None if every game is a different one.
     """
 
-    def __init__(self, hands: Sequence[Hand], names: tuple[str, str], match: Match | None = None) -> None:
-        self.hands = list(hands)
-        self.names = names
-        self.match = match
+    def __init__(
+        self,
+        hands: Sequence[Hand],
+        names: tuple[str, str],
+        match: Match | None = None,
+        players: Sequence[Player] = (),
+        seed: int | None = None,
+    ) -> None:
+        self.hands, self.names, self.match, self.players, self.seed = list(hands), names, match, players, seed
 
     @property
     def is_over(self) -> bool:
         """Whether all of it has been played."""
-        return True
+        return not self.players or self.match is None or self.match.is_over
 
-    def more(self) -> None:
-        """Adds the next action or hand."""
+    def _more(self) -> None:
+        """Lets the player that is to move play, or deals the next hand."""
+        match = self.match
+        assert match is not None
+        if not match.hand.is_over:
+            seat = match.hand.turn
+            match.push(int(self.players[seat].act(match.hand.view(seat), _SLOTS)[0]))
+            if match.hand.is_over:
+                for seat, player in enumerate(self.players):
+                    player.observe_hands(match.played[-1].view(seat), _SLOTS)
+        else:
+            match.next_hand()
+        self.hands = [*match.played, *([] if match.hand.is_over else [match.hand])]
 
     def _play_until(self, reached: Callable[[], bool]) -> None:
         until = time.monotonic() + MAX_SECONDS
         while not (reached() or self.is_over):
-            self.more()
+            self._more()
             if time.monotonic() > until:
                 break
 
@@ -94,16 +111,7 @@ class Steps:
         return sum(len(hand.history) + 1 for hand in self.hands[: max(number, 1) - 1])
 
 
-def steps_of_record(record: Record) -> Steps:
-    """The moments of a record."""
-    hands = [record.hand]
-    if record.match is not None:
-        hands = record.match.played + ([] if record.match.hand.is_over else [record.match.hand])
-    names = (record.players[0] or "seat 0", record.players[1] or "seat 1")
-    return Steps(hands, names, record.match)
-
-
-class WatchedGame(Steps):
+def watched_game(specs: tuple[str, str], rules: Rules, seed: int | None) -> Steps:
     """A game of two agents, who play on when somebody steps further.
 
     Args:
@@ -114,45 +122,17 @@ class WatchedGame(Steps):
     Raises:
         GinError: if one of them cannot play.
     """
-
-    def __init__(self, specs: tuple[str, str], rules: Rules, seed: int | None) -> None:
-        if seed is not None and any(spec.startswith("cmd:") for spec in specs):
-            raise GinError("a program could find out which cards a seed deals: watch it without one")
-        self.seed = seed
-        match = Match(rules, seed=seed)
-        super().__init__([match.hand], specs, match)
-        self.players: list[Player] = []
-        try:
-            for seat, spec in enumerate(specs):
-                self.players.append(make_player(spec, (seed or 0) * 2 + seat))
-                start_opponent(self.players[-1], rules)
-        except BaseException:
-            self.close()
-            raise
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the game has ended."""
-        assert self.match is not None
-        return self.match.is_over
-
-    def more(self) -> None:
-        """Lets the agent that is to move play, or deals the next hand."""
-        match = self.match
-        assert match is not None
-        if not match.hand.is_over:
-            seat = match.hand.turn
-            match.push(int(self.players[seat].act(match.hand.view(seat), _SLOTS)[0]))
-            if match.hand.is_over:
-                for seat, player in enumerate(self.players):
-                    player.observe_hands(match.played[-1].view(seat), _SLOTS)
-        else:
-            match.next_hand()
-        self.hands = [*match.played, *([] if match.hand.is_over else [match.hand])]
-
-    def close(self) -> None:
-        """Ends the agents' programs, if they have any."""
-        close_players(self.players)
+    if seed is not None and any(spec.startswith("cmd:") for spec in specs):
+        raise GinError("a program could find out which cards a seed deals: watch it without one")
+    match, players = Match(rules, seed=seed), []
+    try:
+        for seat, spec in enumerate(specs):
+            players.append(make_player(spec, (seed or 0) * 2 + seat))
+            start_opponent(players[-1], rules)
+    except BaseException:
+        close_players(players)
+        raise
+    return Steps([match.hand], specs, match, players, seed)
 
 
 class Watched:
@@ -167,9 +147,7 @@ class Watched:
         self._number += 1
         self._games[self._number] = game
         while len(self._games) > _MAX_WATCHED:
-            _, old = self._games.popitem(last=False)
-            if isinstance(old, WatchedGame):
-                old.close()
+            close_players(getattr(self._games.popitem(last=False)[1], "players", ()))
         return self._number
 
     def get(self, number: int) -> Any:
@@ -186,5 +164,4 @@ class Watched:
     def close(self) -> None:
         """Ends the programs of all games."""
         for game in self._games.values():
-            if isinstance(game, WatchedGame):
-                game.close()
+            close_players(getattr(game, "players", ()))

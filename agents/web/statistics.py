@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Literal
 
 import numpy as np
 from markupsafe import Markup
+from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from starlette.responses import Response
 
@@ -21,6 +23,17 @@ from agents.web.request import Request
 _LAST = 20
 _MAX_LINES = 6
 _LINES = ("-", "--", ":", "-.")
+
+
+def _finished(figure: Figure, label: str, across: Literal["x", "y"]) -> Markup:
+    """A figure as a part of a page, with faint lines across one axis; along the other, hands are whole numbers."""
+    for axes in figure.axes:
+        axes.grid(axis=across, color=LINE)
+        axes.set_axisbelow(True)
+        axes.spines[:].set_visible(False)
+        if across == "y":
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    return Markup(svg_of_page(figure, label))
 
 
 def _bars(tallies: list[Tally], label: str, pairs: list[tuple[float, float]]) -> Markup:
@@ -42,10 +55,7 @@ def _bars(tallies: list[Tally], label: str, pairs: list[tuple[float, float]]) ->
         axes.set_xlim(0, 1.1 * max(1.0, *(value for pair in pairs for value in pair)))
         axes.set_title(label, loc="left")
         axes.legend(loc="lower right", ncols=2, bbox_to_anchor=(1, 1))
-        axes.grid(axis="x", color=LINE)
-        axes.set_axisbelow(True)
-        axes.spines[:].set_visible(False)
-        return Markup(svg_of_page(figure, label))
+        return _finished(figure, label, "x")
 
 
 def _over_time(tallies: list[Tally], margins: list[list[int]]) -> Markup:
@@ -60,12 +70,8 @@ def _over_time(tallies: list[Tally], margins: list[list[int]]) -> Markup:
             axes.plot(range(1, len(means) + 1), means, style, color=colour, label=name)
         axes.set_title(label, loc="left")
         axes.set_xlabel("hand")
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.legend(loc="upper left", bbox_to_anchor=(0, -0.18), ncols=2)
-        axes.grid(axis="y", color=LINE)
-        axes.set_axisbelow(True)
-        axes.spines[:].set_visible(False)
-        return Markup(svg_of_page(figure, label))
+        return _finished(figure, label, "y")
 
 
 @lru_cache(maxsize=16)
@@ -81,12 +87,7 @@ def _skill_chart(windows: tuple[Skill, ...], ratings: tuple[int, ...]) -> Markup
         right.plot(range(1, len(ratings) + 1), ratings, color=ACCENT)
         right.set_title(f"rating by {display_opponent(MATCHED)}", loc="left")
         right.set_xlabel(f"the last {len(ratings)} hands")
-        for axes in (left, right):
-            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-            axes.grid(axis="y", color=LINE)
-            axes.set_axisbelow(True)
-            axes.spines[:].set_visible(False)
-        return Markup(svg_of_page(figure, label))
+        return _finished(figure, label, "y")
 
 
 def skill_chart(shown: Standing) -> Markup | None:

@@ -13,9 +13,8 @@ from agents.web.pages import card_words
 from ginenv.engine.actions import KNOCK, PASS, STOCK, UPCARD
 from ginenv.engine.cards import card_name, cards_of, mask_of
 from ginenv.engine.engine import NO_CARD, End
-from ginenv.engine.melds import MAX_ARRANGEMENTS, nth_arrangement, points_of
+from ginenv.engine.melds import points_of
 from ginenv.pictures.card_art import BACKS
-from ginenv.pictures.sheet import ScoreSheet
 
 
 def _cards(
@@ -44,19 +43,15 @@ def _cards(
     return shown
 
 
-def _groups(melds: list[int], loose: list[int], laid: int = 0) -> list[dict[str, Any]]:
+def _groups(cards: int, melds: list[int], laid: int = 0) -> list[dict[str, Any]]:
     """Melds, cards outside them and cards laid off, each with a name."""
+    melds = [meld for meld in melds if meld]
     groups = [{"name": name, "cards": in_suits(meld)} for meld, name in zip(melds, meld_names(melds), strict=True)]
-    if loose:
+    if loose := in_suits(cards & ~mask_of(card for meld in melds for card in cards_of(meld))):
         groups.append({"name": f"deadwood {int(points_of(mask_of(loose)))}", "cards": loose})
     if laid:
         groups.append({"name": "laid off", "cards": in_suits(laid)})
     return groups
-
-
-def _spread_groups(cards: int, melds: list[int], laid: int = 0) -> list[dict[str, Any]]:
-    melds = [meld for meld in melds if meld]
-    return _groups(melds, in_suits(cards & ~mask_of(card for meld in melds for card in cards_of(meld))), laid)
 
 
 def _ended(view: Any) -> list[list[dict[str, Any]]]:
@@ -65,7 +60,7 @@ def _ended(view: Any) -> list[list[dict[str, Any]]]:
     hands = []
     for side, cards in enumerate((int(view["hand"]), int(view["shown"]))):
         melds = [int(meld) & ~laid for meld in view["spread"]] if side == knocker else melds_of_cards(cards & ~laid)
-        hands.append(_spread_groups(cards & ~laid, melds, laid if side == 1 - knocker else 0))
+        hands.append(_groups(cards & ~laid, melds, laid if side == 1 - knocker else 0))
     return hands if knocker in (0, 1) else [hands[0], []]
 
 
@@ -78,15 +73,6 @@ def _fanfare(live: CurrentGame) -> dict[str, Any]:
     outcome = live.match.outcomes[-1]
     won = live.match.is_over and live.match.winner == live.seat
     return {"word": _FANFARES.get(outcome.end, ""), "mine": outcome.winner == live.seat, "won": won}
-
-
-def _spreads(view: Any) -> list[dict[str, Any]]:
-    hand, limit = int(view["hand"]), int(view["limit"])
-    ways = []
-    for n in range(min(int(nth_arrangement(hand, limit, 0)[0]), MAX_ARRANGEMENTS)):
-        melds = [int(meld) for meld in nth_arrangement(hand, limit, n)[1:]]
-        ways.append({"number": n + 1, "groups": _spread_groups(hand, melds)})
-    return ways
 
 
 # Where the button of each command is, from 1 to 4: always in the same place.
@@ -144,20 +130,6 @@ def _hinted(buttons: list[dict[str, Any]], hint: tuple[int, str] | None) -> str:
     return next((do for do in meant if do in commands), "")
 
 
-def sheet_values(sheet: ScoreSheet, names: tuple[str, str]) -> dict[str, Any]:
-    """What ``sheet_part.html`` shows of a score sheet."""
-    rows = [
-        {
-            "label": line.label,
-            "cells": line.cells,
-            "winner": None if line.outcome is None else line.outcome.winner,
-            "note": "" if line.outcome is None else line.outcome.describe(names),
-        }
-        for line in sheet.lines()
-    ]
-    return {"games": len(sheet.games), "rows": rows, "verdict": sheet.verdict(names)}
-
-
 def _memory(view: Any) -> list[tuple[str, list[int]]]:
     """What a good memory holds: the pile, and what both have taken and refused."""
     below = [int(card) for card in view["pile"][: view["num_pile"]]][-2::-1]
@@ -174,19 +146,6 @@ def _limit(view: Any) -> str:
     else:
         words = f"limit {int(view['limit'])}" if view["limit"] else "gin only"
     return words + (", counts double" if view["doubled"] else "")
-
-
-def _verdict(live: CurrentGame) -> str:
-    if not live.match.is_over:
-        return ""
-    winner = live.match.winner
-    return (
-        "Nobody wins the game."
-        if winner is None
-        else "You win the game."
-        if winner == live.seat
-        else f"{live.theirs} wins the game."
-    )
 
 
 def back_of(browser: BrowserSession) -> str:
@@ -244,17 +203,15 @@ def table_values(browser: BrowserSession) -> dict[str, Any]:
         "memory": _memory(view) if options.memory else [],
         "known_cards": known_cards,
         "hidden": max(opponent_cards, 0) + (0 if options.memory else int(view["known_cards"][1]).bit_count()),
-        "spread": _spread_groups(
-            int(view["shown"]), [int(m) & ~int(view["laid"]) for m in view["spread"]], int(view["laid"])
-        )
+        "spread": _groups(int(view["shown"]), [int(m) & ~int(view["laid"]) for m in view["spread"]], int(view["laid"]))
         if phase == "layoff"
         else [],
-        "spreads": _spreads(view) if phase == "spread" else [],
+        "spreads": [_groups(turn.hand, way) for way in turn.spreads()] if phase == "spread" else [],
         "ended": _ended(view) if over else [],
         "fanfare": _fanfare(live) if over else None,
         "outcome": live.match.outcomes[-1].describe(live.names) if over else "",
-        "verdict": _verdict(live),
-        "sheet": sheet_values(live.match.sheet(), live.names),
+        "verdict": live.verdict,
+        "sheet": live.match.sheet(),
         "limit": _limit(view),
         "last_taken": live.last_taken,
         "status": status,

@@ -19,12 +19,11 @@ from agents.web.belief_map import belief_map
 from agents.web.form_fields import integer_field, seed_of
 from agents.web.lobby import opponents
 from agents.web.pages import page, table_picture
-from agents.web.replay_pages import Moment, Steps, WatchedGame, steps_of_record
+from agents.web.replay_pages import Moment, Steps, watched_game
 from agents.web.request import Request
-from agents.web.view_model import sheet_values
 from ginenv.engine.rules import PRESETS
 from ginenv.errors import GinError
-from ginenv.hands.records import parse_record
+from ginenv.hands.records import Record, parse_record
 from ginenv.hands.text import parse_rules
 from ginenv.tables.players import make_player
 
@@ -62,7 +61,6 @@ def _shown(steps: Steps, at: int, address: str, running: bool, can_run: bool) ->
         words = hand.outcome.describe(names) if hand.outcome else ""
     else:
         words = "The record ends here."
-    sheet = sheet_values(steps.match.sheet(), names) if moment.last and steps.match is not None else None
     return {
         "address": address,
         "at": moment.at,
@@ -77,7 +75,7 @@ def _shown(steps: Steps, at: int, address: str, running: bool, can_run: bool) ->
         "running": running and not moment.last,
         "can_run": can_run,
         "beliefs": _beliefs(moment, names),
-        "sheet": sheet,
+        "sheet": steps.match.sheet() if moment.last and steps.match is not None else None,
     }
 
 
@@ -99,7 +97,7 @@ def watch(request: Request) -> Response:
         return HTMLResponse(page("replay_part.html", s=shown))
     rules = options.rules if steps.match is None else variation(steps.match.rules)
     chosen = {"first": steps.names[0], "second": steps.names[1], "rules": rules}
-    if isinstance(steps, WatchedGame) and steps.seed is not None:
+    if steps.seed is not None:
         chosen["seed"] = str(steps.seed)
     return _watch_form(request, chosen, shown=True, s=shown)
 
@@ -117,7 +115,7 @@ def begin(request: Request) -> Response:
     try:
         for name in specs:
             request.browser_session.session.check_player(name)
-        game = WatchedGame(specs, parse_rules("".join(form.get("rules", "").split())), seed_of(form))
+        game = watched_game(specs, parse_rules("".join(form.get("rules", "").split())), seed_of(form))
     except (GinError, OSError) as error:
         request.browser_session.say(f"This game cannot begin: {error}", "warning")
         return _watch_form(request, form, 400)
@@ -166,7 +164,11 @@ def replay(request: Request) -> Response:
         return _replayed(request, request.browser_session.watched.get(number), f"/replay?game={number}")
     number = request.number("record")
     _, record = request.browser_session.session.record(str(number))
-    return _replayed(request, steps_of_record(record), f"/replay?record={number}")
+    return _replayed(request, _steps(record), f"/replay?record={number}")
+
+
+def _steps(record: Record) -> Steps:
+    return Steps(record.hands, record.names, record.match)
 
 
 def _replayed(request: Request, steps: Steps, address: str) -> Response:
@@ -180,7 +182,7 @@ def replay_text(request: Request) -> Response:
     """Steps through a record sent as text; if it cannot be played again, the reason is shown beside the text."""
     text = request.form.get("text", "").replace("\r\n", "\n")
     try:
-        steps = steps_of_record(parse_record(text))
+        steps = _steps(parse_record(text))
     except GinError as error:
         request.browser_session.say(f"This record cannot be played again: {error}", "warning")
         return _records(request, text, 400)

@@ -78,6 +78,11 @@ class Record:
             return [self.hand]
         return self.match.played + ([] if self.hand.is_over else [self.hand])
 
+    @property
+    def names(self) -> tuple[str, str]:
+        """What the seats are called: by the players' names, where they have some."""
+        return self.players[0] or "seat 0", self.players[1] or "seat 1"
+
 
 def format_record(played: Hand | Match, players: tuple[str, str] = ("", ""), note: str = "") -> str:
     """The record of a hand or a game, in play or over.

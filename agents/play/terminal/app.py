@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -49,6 +50,17 @@ class Arguments:
     freeze: Annotated[bool, tyro.conf.FlagCreatePairsOff, tyro.conf.arg(help_behavior_hint="")] = False
 
 
+@contextmanager
+def until_left(terminal: Terminal) -> Iterator[None]:
+    """Ends quietly when the person leaves; says in a sentence which file cannot be used."""
+    try:
+        yield
+    except (LeaveError, KeyboardInterrupt):
+        terminal.say("")
+    except OSError as error:
+        raise GinError(f"{error.filename or 'a file'} cannot be used: {error.strerror or error}") from None
+
+
 def choose_player(terminal: Terminal, home: Home, name: str | None, may_create: bool) -> PlayerFile:
     """Opens the named player, or the last one, or the one whose name the person types."""
     name = home.last_player if name is None else name
@@ -93,13 +105,9 @@ def run(arguments: Sequence[str], program: str = "gin play") -> None:
         raise GinError("'replay' needs a FILE, and no other command takes one")
     if chosen.seed is not None:
         check_integer("--seed", chosen.seed, 0)
-    try:
+    with until_left(terminal):
         if chosen.file is not None:
             replay(terminal, chosen.file.name, read_record(chosen.file))
             return
         with Home(chosen.home) as home:
             _play(terminal, home, chosen)
-    except (LeaveError, KeyboardInterrupt):
-        terminal.say("")
-    except OSError as error:
-        raise GinError(f"{error.filename or 'a file'} cannot be used: {error.strerror or error}") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,10 +17,10 @@ from agents.play.moves import Turn, count
 from agents.play.options import Options, variation
 from agents.play.skill import standing
 from agents.play.store import Home, default_home
-from agents.play.terminal.app import choose_player
+from agents.play.terminal.app import choose_player, until_left
 from agents.play.terminal.commands import parse_command, read_move
 from agents.play.terminal.lines import LABEL, Face
-from agents.play.terminal.screen import LeaveError, Terminal
+from agents.play.terminal.screen import Terminal
 from agents.play.terminal.table import position_rows
 from ginenv.engine.cards import cards_of
 from ginenv.engine.rules import Rules
@@ -111,14 +112,6 @@ def run(arguments: Sequence[str], program: str = "gin practice") -> None:
         GinError: if an argument cannot be used, or a file cannot be read or written.
     """
     chosen, terminal = tyro.cli(Arguments, prog=program, args=arguments), Terminal()
-    try:
-        with Home(chosen.home) as home:
-            file = choose_player(terminal, home, chosen.player, may_create=True)
-            try:
-                practise(terminal, home, file.name, chosen.kind, chosen.whose)
-            finally:
-                file.close()
-    except (LeaveError, KeyboardInterrupt):
-        terminal.say("")
-    except OSError as error:
-        raise GinError(f"{error.filename or 'a file'} cannot be used: {error.strerror or error}") from None
+    with until_left(terminal), Home(chosen.home) as home:
+        with closing(choose_player(terminal, home, chosen.player, may_create=True)) as file:
+            practise(terminal, home, file.name, chosen.kind, chosen.whose)

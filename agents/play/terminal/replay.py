@@ -57,8 +57,7 @@ def _lines(face: Face, step: Step, names: tuple[str, str], place: str) -> list[T
 
 def replay(terminal: Terminal, name: str, record: Record) -> None:
     """Steps through a record, shown under a name, until the person leaves it."""
-    mine, theirs = record.players
-    names = display_opponent(mine) or "seat 0", display_opponent(theirs) or "seat 1"
+    names = display_opponent(record.names[0]), display_opponent(record.names[1])
     steps, at, face = steps_of(record), 0, Face(terminal.symbols)
     terminal.say(f"{name}: {names[0]} against {names[1]}.", *_KEYS)
     if record.note:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from rich.text import Text
 
@@ -20,7 +19,6 @@ from agents.play.terminal.screen import MenuError, Terminal
 from ginenv.engine.actions import KNOCK, STOCK
 from ginenv.engine.cards import cards_of
 from ginenv.engine.engine import NO_CARD
-from ginenv.engine.melds import MAX_ARRANGEMENTS, nth_arrangement
 from ginenv.errors import GinError
 
 
@@ -111,9 +109,7 @@ class Table:
         self._show_events()
         self._show_end()
         if live.match.is_over:
-            winner = live.match.winner
-            who = "Nobody wins" if winner is None else "You win" if winner == live.seat else f"{live.names[1]} wins"
-            self.terminal.say(Text(f"{who} the game.", "bold green" if winner == live.seat else "bold"))
+            self.terminal.say(Text(live.verdict, "bold green" if live.match.winner == live.seat else "bold"))
 
     def _show_events(self) -> None:
         self.terminal.warn(*self.session.notices())
@@ -252,14 +248,5 @@ def position_rows(
     if options.mark_melds:
         rows.append(face.melds(melds, order))
     if turn.phase == "spread":
-        rows += _spreads(face, view, order)
+        rows += [face.melds(way, order, f"spread {n}") for n, way in enumerate(turn.spreads(), 1)]
     return [*rows, face.status(turn, last_taken)]
-
-
-def _spreads(face: Face, view: Any, order: list[int]) -> list[Text]:
-    hand, limit = int(view["hand"]), int(view["limit"])
-    rows = []
-    for n in range(min(int(nth_arrangement(hand, limit, 0)[0]), MAX_ARRANGEMENTS)):
-        melds = [int(meld) for meld in nth_arrangement(hand, limit, n)[1:] if meld]
-        rows.append(face.melds(melds, order, f"spread {n + 1}"))
-    return rows
