@@ -44,7 +44,7 @@ def test_who_knocks_at_once_and_who_waits_for_gin_are_described_so_after_a_few_h
     assert trait(early, MANY).own[0] > trait(late, MANY).own[0]
 
 
-def test_the_first_hand_gives_a_finding_and_certainty_grows(level, tmp_path):
+def test_something_is_said_from_the_first_hand_and_certainty_grows(level, tmp_path):
     found = [learned(level, tmp_path, hands, LATE) for hands in (2, 8, 60)]
     assert found[0].hands_shown == 1 and found[0].clear_traits
     for name in (each.name for each in found[0].traits):
