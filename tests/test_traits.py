@@ -11,8 +11,11 @@ from agents.levels.describe import Learned, what_is_learned
 from agents.levels.level import NAMES
 from agents.levels.player import LevelPlayer
 from agents.levels.profile import Profile
-from agents.levels.traits import level_weights
+from agents.levels.traits import level_weights, traits_of
+from agents.opponent_model.habits import COUNTS
+from agents.opponent_model.posterior import Posteriors
 from ginenv.bots.heuristics import make_style
+from ginenv.bots.population import PopulationPlayer
 from ginenv.engine.actions import PHASE_DISCARD, action_name
 from ginenv.hands.hand import Hand
 
@@ -33,6 +36,10 @@ def learned(level, home, hands, options) -> Learned:
     return found
 
 
+def sorted_traits(traits):
+    return sorted(traits, key=lambda each: each.name)
+
+
 def trait(found: Learned, name: str):
     return next(each for each in found.traits if each.name == name)
 
@@ -42,6 +49,21 @@ def test_who_knocks_at_once_and_who_waits_for_gin_are_described_so_after_a_few_h
     assert "more often" in trait(early, MANY).words and "more often" in trait(late, GIN).words
     assert "more often" not in trait(late, MANY).words and "more often" not in trait(early, GIN).words
     assert trait(early, MANY).own[0] > trait(late, MANY).own[0]
+
+
+def test_people_are_on_average_typical(level):
+    count, people = 48, PopulationPlayer(2, 48, draw=77)
+    posteriors, habits = Posteriors(count), np.zeros(count, COUNTS)
+    for hands in (6, 40):
+        play_series(
+            make_style(1), people, series=count, hands=hands, seed=hands,
+            after=lambda views, slots, numbers: posteriors.learn(views, slots),
+        )  # fmt: skip
+        shares = [
+            [each.share for each in sorted_traits(traits_of(*row))]
+            for row in zip(posteriors.records, habits, strict=True)
+        ]
+        assert np.abs(np.mean(shares, axis=0) - 0.5).max() < 0.15
 
 
 def test_something_is_said_from_the_first_hand_and_certainty_grows(level, tmp_path):

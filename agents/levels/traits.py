@@ -20,7 +20,7 @@ from agents.opponent_model.features import FEATURES, NUM_WEIGHTS
 from agents.opponent_model.habits import HABITS
 from agents.opponent_model.posterior import shipped_prior
 
-# Weights of the levels as installed; python -m benchmarks.adaptation.level_weights writes them.
+# Weights of typical people and of the levels as installed; python -m benchmarks.adaptation.level_weights writes them.
 LEVEL_WEIGHTS = Path(__file__).resolve().parents[1] / "data" / "level_weights.json"
 # How certain it is that somebody does it more (or less) often than typical people, and the word for it.
 _WORDS = ((0.95, "almost certainly"), (0.8, "probably"), (0.6, "perhaps"))
@@ -154,6 +154,11 @@ def _odds(mean: float, deviation: float) -> tuple[float, float, float]:
 
 
 @cache
+def _typical_weights() -> np.ndarray:
+    return np.array(read_json_object(LEVEL_WEIGHTS, "the levels' weights")["people"])
+
+
+@cache
 def level_weights() -> dict[str, np.ndarray]:
     """The weights of each level as installed, by name; those that were changed since they were measured are left out."""
     stored = read_json_object(LEVEL_WEIGHTS, "the levels' weights")["levels"]
@@ -171,19 +176,22 @@ def traits_of(record: np.void, counts: np.void) -> list[Trait]:
         record: what is known of its weights, a ``POSTERIOR``.
         counts: the habits counted, a ``COUNTS``.
     """
-    prior, normal = shipped_prior(), NormalDist()
+    prior, normal, typical = shipped_prior(), NormalDist(), _typical_weights()
     covariance = np.linalg.inv(record["precision"].reshape(NUM_WEIGHTS, NUM_WEIGHTS))
     found = []
     for (name, case, _, habit), row in zip(_TRAITS, _ROWS, strict=True):
-        own, people = float(row @ record["mean"]), float(row @ prior.mean)
+        own, people, stranger = (float(row @ weights) for weights in (record["mean"], typical, prior.mean))
         spread, of_people = (float(np.sqrt(row @ matrix @ row)) for matrix in (covariance, prior.covariance))
+        # The prior was fitted to open cards, and shown hands alone draw another picture, of typical people too: after as many hands they
+        # would have come as far from a stranger as the hands have taken away from the spread.
+        average = stranger + (1 - (spread / of_people) ** 2) * (people - stranger)
         k = HABITS.index(habit) if habit else -1
         did, could = (int(counts[field][k]) if habit else 0 for field in ("did", "could"))
         trait = Trait(
             name,
             case,
-            share=round(normal.cdf((own - people) / np.hypot(spread, of_people)), 3),
-            sure=round(normal.cdf(abs(own - people) / spread), 3),
+            share=round(normal.cdf((own - average) / np.hypot(spread, of_people)), 3),
+            sure=round(normal.cdf(abs(own - average) / spread), 3),
             left=round(spread / of_people, 3),
             own=_odds(own, spread),
             people=_odds(people, of_people),
