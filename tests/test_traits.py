@@ -66,7 +66,7 @@ def test_people_are_on_average_typical(level):
         assert np.abs(np.mean(shares, axis=0) - 0.5).max() < 0.15
 
 
-def test_something_is_said_from_the_first_hand_and_certainty_grows(level, tmp_path):
+def test_the_first_hand_gives_a_finding_and_certainty_grows(level, tmp_path):
     found = [learned(level, tmp_path, hands, LATE) for hands in (2, 8, 60)]
     assert found[0].hands_shown == 1 and found[0].clear_traits
     for name in (each.name for each in found[0].traits):
