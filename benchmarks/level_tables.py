@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from benchmarks.markdown import interval, read, share, table
+
+
+def _last(gains: dict[str, Any]) -> str:
+    """The last part of a series: ``201_500``."""
+    return max(gains, key=lambda part: int(part.split("_")[0]))
 
 
 def _table(headings: list[str], rows: list[list[str]]) -> list[str]:
@@ -34,7 +41,7 @@ def gains_table() -> list[str]:
     """What each level gains by learning, in the last three fifths of each series."""
     rows = []
     for name, row in read("levels").items():
-        config, last = row["config"], list(row["gains"]["total"])[-1]
+        config, last = row["config"], _last(row["gains"]["total"])
         gains, strangers = (
             {gain: found[last] for gain, found in row[who].items() if gain != "by_opponent"}
             for who in ("gains", "strangers")
@@ -88,16 +95,6 @@ def levels_summary() -> list[str]:
             f"{100 * row['ladder'][stage]['share']['mean']:.1f} %"
             for stage in ("as_installed", "after_500", "after_5000")
         ]
-        last = list(row["gains"]["total"])[-1]
-        gains = [interval(row["gains"][gain][last]) for gain in ("total", "specific")]
-        rows.append([f"`{name}`", f"`{row['config']['above']}`", *games, *gains])
-    headings = [
-        "level",
-        "against",
-        "games won as installed",
-        "after 500 hands",
-        "after 5,000",
-        "gain in points per hand",
-        "by knowing whom",
-    ]
-    return _table(headings, rows)
+        gains = row["gains"]["total"]
+        rows.append([f"`{name}`", f"`{row['config']['above']}`", *games, interval(gains[_last(gains)])])
+    return _table(["level", "against", "installed", "after 500 hands", "5,000", "gain, points per hand"], rows)
