@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from starlette.responses import Response
 
+from agents.arena.ladder import shipped_ladder
 from agents.arena.results import weighted
 from agents.levels.describe import what_is_learned
 from agents.levels.level import MATCHED, NAMES, load_level
@@ -60,6 +61,7 @@ def learned(request: Request) -> Response:
     if level.learns:
         (found,) = what_is_learned(session.home.path, level, session.file.name, session.home.last_hands)
         values |= {"found": found, "gain": _gain(session.file, name), "rating": found.rating, "times": times}
+        values["rungs"] = {name: shipped_ladder().rating_of(name) for name in ("simple", "network")}
     return request.page("learned.html", **values)
 
 
