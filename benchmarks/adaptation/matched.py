@@ -22,7 +22,7 @@ from agents.arena.results import proportion, ratio, versions
 from agents.arena.series import counting_hands, play_series
 from agents.files import parse_json, read_bytes, write_json
 from agents.levels.dial import DATA, GRID
-from agents.levels.level import MATCHED, load_level
+from agents.levels.level import MATCHED, NAMES, load_level
 from agents.levels.matched import MatchedPlayer
 from agents.reports.terminal import progress_bar
 from benchmarks.adaptation.dial import Several
@@ -183,10 +183,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--series", type=int, default=12, help="against each opponent")
     series, console = parser.parse_args().series, Console()
-    dial = hashlib.sha256(read_bytes(DATA)).hexdigest()[:12]
-    head = {"command": "python -m benchmarks.adaptation.matched", "dial": dial, "rules": "eaai", "seed": SEED}
+    played = {"dial": hashlib.sha256(read_bytes(DATA)).hexdigest()[:12]}
+    played |= {name: load_level(name).digest[:12] for name in NAMES[:3]}
+    head = {
+        "command": f"python -m benchmarks.adaptation.matched --series {series}",
+        "played": played,
+        "rules": "eaai",
+        "seed": SEED,
+    }
     stored = parse_json(read_bytes(RESULTS)) if RESULTS.exists() else {}
-    rows = [row for row in stored.get("opponents", ()) if stored["dial"] == dial and row["series"] == series]
+    rows = [row for row in stored.get("opponents", ()) if stored.get("played") == played and row["series"] == series]
     players, done = opponents(), {row["opponent"] for row in rows}
     missing = [name for name in players if name not in done]
     with progress_bar(console, len(missing) * series * HANDS, "hands") as tick, counting_hands(tick):
