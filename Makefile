@@ -15,6 +15,7 @@
 #   make bench    speed beside other engines, measured in one run (takes minutes)
 #   make network  the network that ships, from scratch (takes hours; the same command goes on where it was stopped)
 #   make levels   the four levels, from the network that ships (takes an hour)
+#   make app      levels 1 to 3 for apps, and the page of examples/app with them (takes a quarter of an hour, and needs node)
 #   make results  the shipped network against everybody, the figures of docs/results.md (takes half an hour)
 #   make clean    remove caches and build products; distclean also removes .venv
 #
@@ -38,7 +39,7 @@ PEERS := $(VENV)/.peers-done
 
 RUN := runs/quick
 
-.PHONY: setup peers web train lint format test docs dist wheels check-dist test-lowest release-check bench network levels results clean distclean
+.PHONY: setup peers web train lint format test docs dist wheels check-dist test-lowest release-check bench network levels app results clean distclean
 
 setup: $(SETUP)
 peers: $(PEERS)
@@ -148,6 +149,15 @@ levels: $(SETUP)
 	$(BIN)/gin levels fit runs/level-3
 	$(BIN)/gin levels fit runs/level-4
 	$(BIN)/python -m benchmarks.adaptation.dial
+
+# The levels that a page plays without Python, how strong they are beside the levels themselves, and examples/app/levels.js.
+APPS := runs/app/level-1 runs/app/level-2 runs/app/level-3
+app: $(SETUP)
+	rm -rf runs/app
+	for app in $(APPS); do $(BIN)/gin export $$(basename $$app) --app $$app || exit 1; done
+	node examples/app/cli.mjs golden $(APPS)
+	$(BIN)/python -m benchmarks.adaptation.apps $(APPS)
+	node examples/app/cli.mjs pack $(APPS)
 
 # The shipped network on held-out deals: the members of its training pool, then held-out styles,
 # and two networks that shipped before.

@@ -5,11 +5,14 @@ from __future__ import annotations
 import base64
 import json
 import shutil
+import signal
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import agents.levels.app_export as app_export
+import agents.levels.distill as distill
 from agents.cli.networks import export
 from agents.levels.app import APP, NETWORK
 from agents.levels.player import make_level
@@ -18,6 +21,7 @@ from ginenv.errors import GinError
 from ginenv.tables.players import make_player
 from ginenv.view.view import action_masks
 from tests.support.refusals import refuses
+from tests.test_interrupts import signalling
 
 
 @pytest.fixture(scope="module")
@@ -85,3 +89,46 @@ def test_a_network_that_is_no_level_is_refused(tmp_path: Path) -> None:
     with refuses(GinError, "network", "level-1"):
         export("network", tmp_path / "out", app=True)
     assert not (tmp_path / "out").exists()
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So few positions that all of them are learned from in a second."""
+    for name, value in {"POSITIONS": 3000, "_CHUNK": 1000, "_BATCH": 256}.items():
+        monkeypatch.setattr(distill, name, value)
+
+
+@pytest.mark.usefixtures("small")
+def test_the_same_seed_writes_the_same_files(tmp_path: Path) -> None:
+    for name, seed in (("one", 7), ("again", 7), ("other", 8)):
+        export("level-2", tmp_path / name, app=True, seed=seed)
+    one, again, other = (
+        {path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in ("one", "again", "other")
+    )
+    assert one == again and len(one) == 5 and json.loads(one[APP])["about"]["finished"]
+    assert one[NETWORK] != other[NETWORK] and one["golden.jsonl"] != other["golden.jsonl"]
+
+
+@pytest.mark.usefixtures("small")
+def test_an_interrupt_ends_the_learning_and_what_was_learned_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(distill, "_step", signalling(distill._step, 10, signal.SIGINT))
+    export("level-1", tmp_path / "app", app=True)
+    about = json.loads((tmp_path / "app" / APP).read_text())["about"]
+    assert not about["finished"] and 0 < about["positions"] < distill.POSITIONS
+    make_player(str(tmp_path / "app"))
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize(
+    ("module", "function"),
+    [(distill, "_label"), (app_export, "_golden"), (app_export, "_check_graph"), (app_export, "write_text")],
+)
+def test_an_interrupt_before_or_after_the_learning_leaves_nothing(
+    module: object, function: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, function, signalling(getattr(module, function), 1, signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt):
+        export("level-1", tmp_path / "app", app=True)
+    assert list(tmp_path.iterdir()) == []

@@ -56,7 +56,7 @@ class Distilled:
 
 
 def distill(level: LevelPlayer, seconds: float, seed: int, progress: Callable[[int], None]) -> Distilled:
-    """Distils a level; an interrupt ends the learning early.
+    """Distils a level; an interrupt ends the learning early, and is raised if nothing has been learned yet.
 
     Args:
         level: the level's player; it does not learn.
@@ -82,6 +82,8 @@ def distill(level: LevelPlayer, seconds: float, seed: int, progress: Callable[[i
             if done >= 1:
                 break
     except KeyboardInterrupt:
+        if remembered is None:
+            raise
         return Distilled(actor.eval(), count, False)
     return Distilled(actor.eval(), count, count >= POSITIONS)
 
