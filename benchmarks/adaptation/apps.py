@@ -2,8 +2,8 @@
 
 python -m benchmarks.adaptation.apps runs/app/level-1 runs/app/level-2 runs/app/level-3
 
-The directories are exports (``gin export LEVEL --app DIRECTORY``) of the levels as installed, the weakest first. Each plays its own level, which
-does not learn; neighbours play each other, as exports and as levels. Luck is subtracted.
+The directories are exports (``gin export LEVEL --app DIRECTORY``) of the levels as installed, the weakest first. Each plays its own level,
+which does not learn; neighbours play each other, as exports and as levels. Luck is subtracted.
 """
 
 from __future__ import annotations
