@@ -110,7 +110,7 @@ function addExported(directory) {
 const encodeHalves = (numbers) => Buffer.from(Uint16Array.from(numbers, toHalf).buffer).toString("base64");
 
 function toHalf(value) {
-  const sign = value < 0 ? 0x8000 : 0;
+  const sign = value < 0 || Object.is(value, -0) ? 0x8000 : 0;
   const size = Math.abs(value);
   if (size < 2 ** -14) return sign | Math.round(size * 2 ** 24);
   const exponent = Math.floor(Math.log2(size));
