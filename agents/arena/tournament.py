@@ -339,6 +339,10 @@ class Standings:
         """The faults of programs, each with its match."""
         return [{**fault, "match": list(result.names)} for result in self.matches.values() for fault in result.faults]
 
+    def forfeits(self, number: int) -> int:
+        """How many games or hands a player has forfeited."""
+        return sum(fault["forfeits"] for fault in self.faults() if fault["player"] == self.specs[number])
+
     def to_dict(self) -> dict[str, Any]:
         """Everything, as JSON values."""
         return {

@@ -54,11 +54,11 @@ def contest(config: ContestConfig) -> int | None:
 
 def _print(standings: Standings, played: Contest, console: Console) -> None:
     table = new_table("standings", "bot", "rating", "95 %", "forfeits")
-    faults = standings.faults()
     for number in standings.order:
         rating, low, high = standings.ratings[number]
-        forfeits = sum(fault["forfeits"] for fault in faults if fault["player"] == standings.specs[number])
-        table.add_row(standings.names[number], f"{rating:+.0f}", f"{low:+.0f} to {high:+.0f}", f"{forfeits:,}")
+        table.add_row(
+            standings.names[number], f"{rating:+.0f}", f"{low:+.0f} to {high:+.0f}", f"{standings.forfeits(number):,}"
+        )
     console.print(table)
     for bot in played.bots:
         for sentence in bot.wrong[:1]:

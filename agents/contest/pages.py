@@ -70,7 +70,7 @@ def _row(contest: Contest, standings: Standings, number: int, faults: list[dict[
         "low": round(float(low), 1),
         "high": round(float(high), 1),
         "won": round(sum(mean for _, mean, _ in met) / len(met), 4) if met else None,
-        "forfeits": sum(fault["forfeits"] for fault in mine),
+        "forfeits": standings.forfeits(number),
     }
     styles = [(heading, text) for (heading, _, _), text in zip(RATES, rate_texts(standings.rates(number)), strict=True)]
     return {"bot": bot, "figures": figures, "shares": met, "faults": mine, "style": styles}

@@ -315,7 +315,7 @@ def read_message(text: str | bytes, kind: TypeAdapter[_Read]) -> _Read:
 
 
 # What pydantic says in words of Python.
-_WORDS = {"missing": "this key is missing", "extra_forbidden": "there is no such key"} | dict.fromkeys(
+_WORDS = {"missing": "missing", "extra_forbidden": "there is no such key"} | dict.fromkeys(
     ("model_attributes_type", "model_type", "dict_type"), "a JSON object is expected"
 )
 

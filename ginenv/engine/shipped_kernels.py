@@ -99,6 +99,7 @@ def load_shipped(function: Callable[..., Any], signature: Any, target_context: A
         if hashlib.sha256(content).hexdigest() != hashes[key]:
             return None
         target_context.refresh()
+        # The package's own file, machine code that its wheel brought: whoever can write it can write the package's modules too.
         loaded = CompileResult._rebuild(target_context, *pickle.loads(content))
     except Exception:
         # Whatever does not fit is compiled.
