@@ -1,22 +1,19 @@
 """A learner without torch: a softmax policy with 17 weights, trained by policy gradient in plain numpy.
 
-    pip install "ginenv[agents]"
+    pip install "ginenv[match]"
     python examples/linear.py
 
 Each legal action has a few features (is the card melded, how many neighbours are held, is it a knock ...). Its logit is their dot
 product with the weights, which are the same for all cards. REINFORCE (Williams 1992) moves the weights towards actions that won. After
 half a minute it beats `random`, and the final weights read as a little strategy guide. Learning needs only the base package; the
-measurement at the end needs `[agents]`.
+measurement at the end needs `[match]`.
 """
 
 from __future__ import annotations
 
-import argparse
-import time
-from collections.abc import Sequence
-
 import numpy as np
-from strength import Policy, report
+import tyro
+from strength import Policy, clock, report, speed
 
 from ginenv import FACTS, KNOCK, NUM_ACTIONS, PASS, PLANES, PLANES_SHAPE, STOCK, UPCARD, HandVectorEnv
 
@@ -124,7 +121,7 @@ def gradient(envs: HandVectorEnv, weights: np.ndarray, seen: tuple[np.ndarray, n
 
 def train(decisions: int, seed: int = 0) -> tuple[Policy, np.ndarray]:
     """Trains against `random`; returns the policy, which plays the most probable action, and the weights."""
-    began, used = time.perf_counter(), time.process_time()
+    began = clock()
     rng = np.random.default_rng(seed)
     envs = HandVectorEnv(TABLES, "random", "eaai")
     observations, infos = envs.reset(seed=seed)
@@ -138,10 +135,7 @@ def train(decisions: int, seed: int = 0) -> tuple[Policy, np.ndarray]:
         weights += 0.15 * (mean / (1 - 0.9**number)) / (np.sqrt(square / (1 - 0.99**number)) + 1e-8)
         if number % 10 == 0:
             print(f"{number * TABLES * NUM_STEPS:,} decisions, {points:+.1f} points per hand", flush=True)
-    seconds, done = time.perf_counter() - began, rounds * TABLES * NUM_STEPS
-    print(
-        f"{done:,} decisions in {seconds:.0f} s ({time.process_time() - used:.0f} s of processor time): {done / seconds:,.0f} a second"
-    )
+    print(speed(rounds * TABLES * NUM_STEPS, began))
 
     def policy(observations: np.ndarray, masks: np.ndarray) -> np.ndarray:
         return probabilities(weights, features(observations), masks).argmax(1)
@@ -149,18 +143,19 @@ def train(decisions: int, seed: int = 0) -> tuple[Policy, np.ndarray]:
     return policy, weights
 
 
-def main(arguments: Sequence[str] | None = None) -> dict[str, float]:
-    """Trains and measures; returns the shares of games won."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--decisions", type=int, default=330_000)
-    parser.add_argument("--games", type=int, default=400, help="games to measure with, against each bot")
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args(arguments)
-    policy, weights = train(options.decisions, options.seed)
+def main(decisions: int = 330_000, games: int = 400, seed: int = 0) -> dict[str, float]:
+    """Trains and measures; returns the shares of games won.
+
+    Args:
+        decisions: decisions to learn from.
+        games: games to measure with, against each bot.
+        seed: seed of the run.
+    """
+    policy, weights = train(decisions, seed)
     for name, weight in zip(NAMES, weights, strict=True):
         print(f"{weight:+6.2f}  {name}")
-    return report(policy, "linear", options.games)
+    return report(policy, "linear", games)
 
 
 if __name__ == "__main__":
-    main()
+    tyro.cli(main, description=__doc__)

@@ -9,14 +9,11 @@ script prints decisions per second and the strength against the bots of `strengt
 
 from __future__ import annotations
 
-import argparse
-import time
-from collections.abc import Callable, Sequence
-
 import numpy as np
 import torch
+import tyro
 from sb3_contrib import MaskablePPO
-from strength import Policy, report
+from strength import Policy, clock, report, speed
 
 from ginenv import FLAT_SCALE, HandVectorEnv, make_player
 from ginenv.adapters.sb3 import GinVecEnv
@@ -58,9 +55,9 @@ def imitate(model: MaskablePPO, envs: HandVectorEnv, decisions: int, imitated: s
             optimizer.step()
 
 
-def train(imitated: int, decisions: int, seed: int = 0, progress: Callable[[str], None] = print) -> Policy:
+def train(imitated: int, decisions: int, seed: int) -> Policy:
     """Runs both phases; returns the policy, which plays the most probable action."""
-    began, used = time.perf_counter(), time.process_time()
+    began = clock()
     envs = HandVectorEnv(TABLES, list(OPPONENTS), "eaai", observation="flat", reward="scaled")
     model = MaskablePPO(
         "MlpPolicy",
@@ -78,10 +75,7 @@ def train(imitated: int, decisions: int, seed: int = 0, progress: Callable[[str]
     imitate(model, envs, imitated)
     if decisions:
         model.learn(decisions)
-    seconds, done = time.perf_counter() - began, imitated + decisions
-    progress(
-        f"{done:,} decisions in {seconds:.0f} s ({time.process_time() - used:.0f} s of processor time): {done / seconds:,.0f} a second"
-    )
+    print(speed(imitated + decisions, began))
 
     def policy(observations: np.ndarray, masks: np.ndarray) -> np.ndarray:
         return model.predict(observations * FLAT_SCALE, action_masks=masks.astype(bool), deterministic=True)[0]
@@ -89,18 +83,17 @@ def train(imitated: int, decisions: int, seed: int = 0, progress: Callable[[str]
     return policy
 
 
-def main(arguments: Sequence[str] | None = None) -> dict[str, float]:
-    """Trains and measures; returns the shares of games won."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--imitate", type=int, default=1_500_000, help="decisions of imitation")
-    parser.add_argument("--decisions", type=int, default=1_000_000, help="decisions of PPO after it")
-    parser.add_argument("--games", type=int, default=1000, help="games to measure with, against each bot")
-    parser.add_argument("--threads", type=int, default=2, help="of torch")
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args(arguments)
-    torch.set_num_threads(options.threads)
-    return report(train(options.imitate, options.decisions, options.seed), "maskable-ppo", options.games)
+def main(imitate: int = 1_500_000, decisions: int = 1_000_000, games: int = 1000, seed: int = 0) -> dict[str, float]:
+    """Trains and measures; returns the shares of games won.
+
+    Args:
+        imitate: decisions of imitation.
+        decisions: decisions of PPO after it.
+        games: games to measure with, against each bot.
+        seed: seed of the run.
+    """
+    return report(train(imitate, decisions, seed), "maskable-ppo", games)
 
 
 if __name__ == "__main__":
-    main()
+    tyro.cli(main, description=__doc__)

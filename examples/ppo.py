@@ -10,16 +10,14 @@ value network what they are worth. At the end the script prints decisions per se
 
 from __future__ import annotations
 
-import argparse
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 import torch
-from strength import report
+import tyro
+from strength import clock, report, speed
 from torch import Tensor, nn
 
 from ginenv import FLAT_SCALE, NUM_ACTIONS, OBSERVATION_SIZE, HandVectorEnv, Player, make_player
@@ -158,37 +156,27 @@ class Trainer:
                 print(f"{name}: {self.done:,} decisions, {points / hands:+.2f} points per hand", flush=True)
                 spoken, points, hands = time.perf_counter(), 0.0, 0
 
-    @contextmanager
-    def measured(self) -> Iterator[None]:
-        """Prints how long the phases inside it took."""
-        began, used = time.perf_counter(), time.process_time()
-        yield
-        seconds, processor = time.perf_counter() - began, time.process_time() - used
-        speed = f"{self.done:,} decisions in {seconds:.0f} s ({processor:.0f} s of processor time)"
-        print(f"{speed}: {self.done / seconds:,.0f} a second")
-
     @torch.no_grad()
     def policy(self, observations: np.ndarray, masks: np.ndarray) -> np.ndarray:
         """The most probable actions."""
         return self.net(torch.from_numpy(observations), torch.from_numpy(masks).bool())[0].argmax(1).numpy()
 
 
-def main(arguments: Sequence[str] | None = None) -> dict[str, float]:
-    """Trains and measures; returns the shares of games won."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--imitate", type=int, default=2_000_000, help="decisions of imitation")
-    parser.add_argument("--decisions", type=int, default=2_000_000, help="decisions of PPO after it")
-    parser.add_argument("--games", type=int, default=1000, help="games to measure with, against each bot")
-    parser.add_argument("--threads", type=int, default=2, help="of torch")
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args(arguments)
-    torch.set_num_threads(options.threads)
-    trainer = Trainer(replace(Settings(), seed=options.seed))
-    with trainer.measured():
-        trainer.phase("imitating", options.imitate, imitates=True)
-        trainer.phase("PPO", options.decisions, imitates=False)
-    return report(trainer.policy, "ppo", options.games)
+def main(imitate: int = 2_000_000, decisions: int = 2_000_000, games: int = 1000, seed: int = 0) -> dict[str, float]:
+    """Trains and measures; returns the shares of games won.
+
+    Args:
+        imitate: decisions of imitation.
+        decisions: decisions of PPO after it.
+        games: games to measure with, against each bot.
+        seed: seed of the run.
+    """
+    trainer, began = Trainer(Settings(seed=seed)), clock()
+    trainer.phase("imitating", imitate, imitates=True)
+    trainer.phase("PPO", decisions, imitates=False)
+    print(speed(trainer.done, began))
+    return report(trainer.policy, "ppo", games)
 
 
 if __name__ == "__main__":
-    main()
+    tyro.cli(main, description=__doc__)

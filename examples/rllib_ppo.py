@@ -9,22 +9,20 @@ version of Gymnasium of its own. At the end the script prints decisions per seco
 
 from __future__ import annotations
 
-import argparse
 import os
-import time
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 import ray
 import torch
+import tyro
 from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.core.columns import Columns
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.rllib.examples.rl_modules.classes.action_masking_rlm import ActionMaskingTorchRLModule
 from ray.tune import register_env
-from strength import Policy, report
+from strength import Policy, clock, report, speed
 
 from ginenv import FLAT_SCALE, MaskedObservation
 
@@ -38,7 +36,7 @@ def make_env(config: dict[str, Any]) -> gym.Env[Any, Any]:
     return MaskedObservation(env, "rllib")
 
 
-def train(decisions: int, seed: int = 0, progress: Callable[[str], None] = print) -> Policy:
+def train(decisions: int, seed: int) -> Policy:
     """Trains; returns the policy, which plays the most probable action."""
     register_env("gin-hand", make_env)
     config = (
@@ -58,14 +56,15 @@ def train(decisions: int, seed: int = 0, progress: Callable[[str], None] = print
         .debugging(seed=seed, log_level="ERROR")
     )  # fmt: skip
     algorithm = config.build_algo()
-    began, used, done = time.perf_counter(), time.process_time(), 0
+    began, done = clock(), 0
     while done < decisions:
         found = algorithm.train()
         done += BATCH
-        progress(f"{done:,} decisions: {found['env_runners'].get('episode_return_mean', float('nan')):+.3f} a hand")
-    seconds = time.perf_counter() - began
-    used = time.process_time() - used
-    progress(f"{done:,} decisions in {seconds:.0f} s ({used:.0f} s of processor time): {done / seconds:,.0f} a second")
+        print(
+            f"{done:,} decisions: {found['env_runners'].get('episode_return_mean', float('nan')):+.3f} a hand",
+            flush=True,
+        )
+    print(speed(done, began))
     module = algorithm.get_module()
     algorithm.stop()
     ray.shutdown()
@@ -79,17 +78,16 @@ def train(decisions: int, seed: int = 0, progress: Callable[[str], None] = print
     return policy
 
 
-def main(arguments: Sequence[str] | None = None) -> dict[str, float]:
-    """Trains and measures; returns the shares of games won."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--decisions", type=int, default=1_000_000)
-    parser.add_argument("--games", type=int, default=1000, help="games to measure with, against each bot")
-    parser.add_argument("--threads", type=int, default=2, help="of torch")
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args(arguments)
-    torch.set_num_threads(options.threads)
-    return report(train(options.decisions, options.seed), "rllib-ppo", options.games)
+def main(decisions: int = 1_000_000, games: int = 1000, seed: int = 0) -> dict[str, float]:
+    """Trains and measures; returns the shares of games won.
+
+    Args:
+        decisions: decisions to learn from.
+        games: games to measure with, against each bot.
+        seed: seed of the run.
+    """
+    return report(train(decisions, seed), "rllib-ppo", games)
 
 
 if __name__ == "__main__":
-    main()
+    tyro.cli(main, description=__doc__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 import numpy as np
@@ -11,6 +12,23 @@ from ginenv import BasePlayer, action_masks, encode_views
 
 BOTS = ("random", "simple", "formula", "knocker", "style:base=camper,danger=0")
 Policy = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+def clock() -> np.ndarray:
+    """The time now: seconds by the clock, and of the processor."""
+    return np.array([time.perf_counter(), time.process_time()])
+
+
+def speed(decisions: int, began: np.ndarray) -> str:
+    """How quickly decisions were played and learned from, in words.
+
+    Args:
+        decisions: how many.
+        began: what `clock` said before.
+    """
+    seconds, processor = clock() - began
+    words = f"{decisions:,} decisions in {seconds:.0f} s ({processor:.0f} s of processor time)"
+    return f"{words}: {decisions / seconds:,.0f} a second"
 
 
 class PolicyPlayer(BasePlayer):

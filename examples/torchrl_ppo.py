@@ -10,16 +10,14 @@ loader for torch. TorchRL's collector, GAE and clipped loss then improve them on
 
 from __future__ import annotations
 
-import argparse
 import tempfile
-import time
-from collections.abc import Sequence
 from pathlib import Path
 
 import gymnasium as gym
 import numpy as np
 import torch
-from strength import report
+import tyro
+from strength import clock, report, speed
 from tensordict import TensorDict
 from tensordict.nn import TensorDictModule
 from torch import Tensor, nn
@@ -137,17 +135,16 @@ def improve(actor: ProbabilisticActor, critic: ValueOperator, decisions: int, se
     collector.shutdown()
 
 
-def main(arguments: Sequence[str] | None = None) -> dict[str, float]:
-    """Trains and measures; returns the shares of games won."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--hands", type=int, default=80_000, help="hands of a bot to learn from")
-    parser.add_argument("--decisions", type=int, default=500_000, help="decisions of PPO after it")
-    parser.add_argument("--games", type=int, default=1000, help="games to measure with, against each bot")
-    parser.add_argument("--threads", type=int, default=2, help="of torch")
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args(arguments)
-    torch.set_num_threads(options.threads)
-    torch.manual_seed(options.seed)
+def main(hands: int = 80_000, decisions: int = 500_000, games: int = 1000, seed: int = 0) -> dict[str, float]:
+    """Trains and measures; returns the shares of games won.
+
+    Args:
+        hands: hands of a bot to learn from.
+        decisions: decisions of PPO after it.
+        games: games to measure with, against each bot.
+        seed: seed of the run.
+    """
+    torch.manual_seed(seed)
     network = TensorDictModule(Scaled(NUM_ACTIONS), in_keys=["observation"], out_keys=["logits"])
     actor = ProbabilisticActor(
         network,
@@ -157,23 +154,20 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, float]:
         return_log_prob=True,
     )
     critic = ValueOperator(Scaled(1), in_keys=["observation"])
-    began, used = time.perf_counter(), time.process_time()
-    done = clone(actor, critic, options.hands, options.seed)
-    if options.decisions:
-        improve(actor, critic, options.decisions, options.seed)
-        done += options.decisions
-    seconds = time.perf_counter() - began
-    print(
-        f"{done:,} decisions in {seconds:.0f} s ({time.process_time() - used:.0f} s of processor time): {done / seconds:,.0f} a second"
-    )
+    began = clock()
+    done = clone(actor, critic, hands, seed)
+    if decisions:
+        improve(actor, critic, decisions, seed)
+        done += decisions
+    print(speed(done, began))
 
     @torch.no_grad()
     def policy(observations: np.ndarray, masks: np.ndarray) -> np.ndarray:
         logits = network.module(torch.from_numpy(observations))
         return logits.masked_fill(~torch.from_numpy(masks).bool(), -60.0).argmax(1).numpy()
 
-    return report(policy, "torchrl-ppo", options.games)
+    return report(policy, "torchrl-ppo", games)
 
 
 if __name__ == "__main__":
-    main()
+    tyro.cli(main, description=__doc__)

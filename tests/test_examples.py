@@ -11,27 +11,24 @@ import pytest
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 NOTEBOOK, TRAINING = EXAMPLES / "look_inside.ipynb", EXAMPLES / "train_and_play.ipynb"
-LEARNERS = {
-    "linear": ([], ["--decisions", "80000", "--games", "20"]),
-    "ppo": ([], ["--imitate", "16384", "--decisions", "16384", "--games", "20", "--threads", "1"]),
-    "maskable_ppo": (["sb3_contrib"], ["--imitate", "16384", "--decisions", "20000", "--games", "20", "--threads", "1"]),
-    "torchrl_ppo": (["torchrl", "pyarrow"], ["--hands", "1000", "--decisions", "16384", "--games", "20", "--threads", "1"]),
-    "rllib_ppo": (["ray", "tree", "lz4"], ["--decisions", "98304", "--games", "20", "--threads", "1"]),
-    "adaptive_opponent": (
-        [],
-        ["--imitate", "16384", "--decisions", "16384", "--games", "20", "--series", "2", "--hands", "52", "--threads", "1"],
-    ),
-}  # fmt: skip
+LEARNERS: dict[str, tuple[list[str], dict[str, int]]] = {
+    "linear": ([], {"decisions": 80_000}),
+    "ppo": ([], {"imitate": 16_384, "decisions": 16_384}),
+    "maskable_ppo": (["sb3_contrib"], {"imitate": 16_384, "decisions": 20_000}),
+    "torchrl_ppo": (["torchrl", "pyarrow"], {"hands": 1000, "decisions": 16_384}),
+    "rllib_ppo": (["ray", "tree", "lz4"], {"decisions": 98_304}),
+    "adaptive_opponent": ([], {"imitate": 16_384, "decisions": 16_384, "series": 2, "hands": 52}),
+}
 
 
 @pytest.mark.parametrize("name", LEARNERS)
 def test_an_example_learns(name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    needed, arguments = LEARNERS[name]
+    needed, sizes = LEARNERS[name]
     for package in needed:
         pytest.importorskip(package)
     # As where the example is run as a program.
     monkeypatch.syspath_prepend(str(EXAMPLES))
-    won = importlib.import_module(name).main(arguments)
+    won = importlib.import_module(name).main(**sizes, games=20)
     bots = importlib.import_module("strength").BOTS
     assert list(won) == list(bots)
     # A player that chooses among legal actions at random wins half.
@@ -43,11 +40,11 @@ def test_an_example_learns(name: str, monkeypatch: pytest.MonkeyPatch, capsys: p
 
 @pytest.mark.parametrize("name", LEARNERS)
 def test_an_example_says_which_extras_it_needs(name: str) -> None:
-    """They all measure strength, which the extra ``agents`` brings, and ``train`` as well."""
+    """They all measure strength, for which ``match`` is enough where no network is trained."""
     found = re.search(r'^    pip install "ginenv\[([\w,]+)\]"', (EXAMPLES / f"{name}.py").read_text(), re.M)
     assert found is not None
     extras = set(found[1].split(","))
-    assert extras & {"agents", "train"}
+    assert extras & ({"match"} if name == "linear" else {"agents", "train"})
     assert ("sb3" in extras) == (name == "maskable_ppo")
     assert ({"data", "torchrl"} <= extras) == (name == "torchrl_ppo")
 
