@@ -159,6 +159,7 @@ def test_missing_library_names_the_extra_that_the_command_needs(tmp_path: Path) 
     for missing, extra, words in (
         ("psutil", "match", ("evaluate", "simple", "formula")),
         ("psutil", "agents", ("analyse", "x")),
+        ("psutil", "match,data", ("games", "check", "x")),
         ("psutil", "train", ("train",)),
         ("torch", "agents", ("evaluate", "network", "formula", "--hands", "2")),
         ("torch", "train", ("train",)),

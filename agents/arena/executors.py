@@ -55,7 +55,7 @@ def run_tasks(
     Interrupts are raised while it waits; tasks that have not begun are then cancelled.
 
     Args:
-        executor: the executor; one with a method ``submit_with_players`` gets the players' names apart, to send their files.
+        executor: the executor.
         play: a function of a module.
         tasks: players and arguments of each task.
 
@@ -65,32 +65,27 @@ def run_tasks(
     Raises:
         GinError: if a task raises it, or a process ends by itself.
     """
-    submit = getattr(executor, "submit_with_players", executor.submit)
     waiting: dict[Future[Any], int] = {}
     rest = iter(enumerate(tasks))
     try:
         while True:
             most = _TASKS_AHEAD * num_processes(executor)
             for number, (players, arguments) in islice(rest, most - len(waiting)):
-                waiting[submit(play, players, *arguments)] = number
+                waiting[executor.submit(play, players, *arguments)] = number
             if not waiting:
                 return
             with allow_interrupts():
                 done, _ = wait(waiting, return_when=FIRST_COMPLETED)
             for future in sorted(done, key=waiting.__getitem__):
-                yield waiting.pop(future), _result_of(future)
+                yield waiting.pop(future), future.result()
+    except BrokenExecutor as error:
+        raise GinError(
+            "a process that played games was ended from outside, perhaps for want of memory, or could not begin, "
+            f"because a script starts processes outside of 'if __name__ == \"__main__\":' ({error})"
+        ) from None
     finally:
         for future in waiting:
             future.cancel()
-
-
-def _result_of(future: Future[Any]) -> Any:
-    try:
-        return future.result()
-    except BrokenExecutor as error:
-        raise GinError(
-            f"a process that played games was ended from outside, perhaps for want of memory ({error})"
-        ) from None
 
 
 def in_order(results: Iterable[tuple[int, Any]]) -> Iterator[Any]:

@@ -16,14 +16,14 @@ import socket
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import agents
 import ginenv
 from agents.arena.results import versions
-from agents.arena.sent_players import SentPlayer, play_received, send_player
+from agents.arena.sent_players import SentPlayer, received_player, send_player
 from ginenv.errors import GinError, quoted, reason_of
 from ginenv.tables.players import Player
 
@@ -55,7 +55,7 @@ def _run(theirs: dict[str, str], play: Callable[..., Any], arguments: Sequence[A
              if mine[name] != theirs[name]]  # fmt: skip
     if other:
         raise GinError(f"a node of the cluster has {', '.join(sorted(other))}; install the same build everywhere")
-    return play_received(play, players, arguments)
+    return play([received_player(player) for player in players], *arguments)
 
 
 def _check_answers(address: str) -> None:
@@ -68,7 +68,7 @@ def _check_answers(address: str) -> None:
 
 
 class RayExecutor(Executor):
-    """Runs tasks on a Ray cluster; to be used by one thread.
+    """Runs tasks of ``run_tasks`` on a Ray cluster; to be used by one thread.
 
     Args:
         address: of the cluster (``auto`` finds the one that this machine belongs to), or ``local`` for one that begins and ends with
@@ -99,21 +99,6 @@ class RayExecutor(Executor):
         self._sent: dict[str, tuple[Any, bool]] = {}
         self._unfinished: set[Future[Any]] = set()
 
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Runs ``fn(*args, **kwargs)`` on some node."""
-        return self._submit(_call, (fn, args, kwargs), [], False)
-
-    def submit_with_players(
-        self, play: Callable[..., Any], players: Sequence[str | Player], *arguments: Any
-    ) -> Future[Any]:
-        """Runs ``play(players, *arguments)`` on some node, to which the players' files are sent.
-
-        Raises:
-            GinError: if a player is a program, and no node says that it has programs.
-        """
-        sent = [self._send(player) for player in players]
-        return self._submit(play, arguments, [one for one, _ in sent], any(is_program for _, is_program in sent))
-
     def _send(self, player: str | Player) -> tuple[Any, bool]:
         """A reference to the player in Ray's store, where it is put once, and whether it is a program."""
         if not isinstance(player, str):
@@ -129,12 +114,17 @@ class RayExecutor(Executor):
             self._sent[player] = self._ray.put(sent), is_program
         return self._sent[player]
 
-    def _submit(
-        self, play: Callable[..., Any], arguments: Sequence[Any], players: Sequence[Any], has_program: bool
-    ) -> Future[Any]:
-        needed = {PROGRAMS: _LEAST} if has_program else {}
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Runs ``fn(players, ...)`` on some node, to which the files of the players, the first argument, are sent.
+
+        Raises:
+            GinError: if a player is a program, and no node says that it has programs.
+        """
+        players, *arguments = args
+        sent = [self._send(player) for player in players]
+        needed = {PROGRAMS: _LEAST} if any(is_program for _, is_program in sent) else {}
         task = self._task.options(num_cpus=1, max_retries=_RUNS_AGAIN, resources=needed)
-        reference = task.remote(build(), play, arguments, *players)
+        reference = task.remote(build(), partial(fn, **kwargs), arguments, *(player for player, _ in sent))
         future: Future[Any] = Future()
         self._unfinished.add(future)
 
@@ -169,7 +159,3 @@ class RayExecutor(Executor):
             elif wait:
                 future.exception()
         self._ray.shutdown()
-
-
-def _call(players: Sequence[Any], function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    return function(*args, **kwargs)

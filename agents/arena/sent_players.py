@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -101,9 +100,3 @@ def _holds(directory: Path, files: Files) -> bool:
         return all((directory / name).stat().st_size == len(content) for name, content in files.items())
     except OSError:
         return False
-
-
-def play_received(play: object, players: Sequence[SentPlayer | Player], arguments: Sequence[object]) -> object:
-    """Calls ``play(players, *arguments)`` on the machine that the players were sent to."""
-    assert callable(play)
-    return play([received_player(player) for player in players], *arguments)

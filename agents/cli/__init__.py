@@ -31,7 +31,7 @@ class Command(NamedTuple):
         one_thread: whether matrix products use one thread. Players get small batches, for which several threads, waiting for each other,
             take longer than one; more work goes to more processes.
         reads_arguments: whether the function gets the words after the command instead, and parses them itself.
-        extra: the extra that installs what it needs.
+        extra: the extras that install what it needs.
     """
 
     function: str
@@ -59,7 +59,7 @@ COMMANDS = {
     "model-card": Command("agents.cli.networks:write_model_card", "CHECKPOINT [RESULTS ...]: the card of a checkpoint"),
     "fit-hand-model": Command("agents.cli.train:fit_hand_model", "CHECKPOINT: trains its model of whole hands", False),
     "evaluate": Command("agents.cli.evaluate:evaluate", "A B: a match; A --against B C ...: several", extra="match"),
-    "rate": Command("agents.cli.rate:rate", "PLAYER: a rating by few hands, for expensive players"),
+    "rate": Command("agents.cli.rate:rate", "PLAYER: a rating by few hands, for expensive players", extra="match"),
     "tournament": Command("agents.cli.tournament:tournament", "CONFIG.yaml: everyone against everyone", extra="match"),
     "contest": Command("agents.cli.contest:contest", "DIRECTORY: a folder of bots against one another"),
     "exploit": Command("agents.cli.measure:exploit", "PLAYER: trains best responses against a player", False),
@@ -69,7 +69,9 @@ COMMANDS = {
         "agents.cli.levels:levels", "show, build, fit, measure, export, import, reset", reads_arguments=True
     ),
     "warm": Command("agents.cli.warm:warm", "compiles everything now, so that nobody waits later", extra="match"),
-    "games": Command("agents.cli.games:games", "games as Parquet tables of every decision", reads_arguments=True),
+    "games": Command(
+        "agents.cli.games:games", "games as Parquet tables of every decision", reads_arguments=True, extra="match,data"
+    ),
 }
 # What people do with the commands, by the first of each group.
 GROUPS = {"play": "play", "train": "train", "evaluate": "measure", "levels": "levels", "games": "data"}
