@@ -6,12 +6,13 @@ writes nothing and fails if a page differs.
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import tyro
 
 from agents.analysis.marks import MARKS
 from agents.files import write_text
@@ -385,17 +386,18 @@ def pages() -> dict[Path, str]:
     }
 
 
-def main() -> None:
-    """Writes the pages, or compares them."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="write nothing; fail where a page says something else")
-    arguments = parser.parse_args()
+def main(check: bool = False) -> None:
+    """Writes the pages, or compares them.
+
+    Args:
+        check: write nothing; fail where a page says something else.
+    """
     for path, text in pages().items():
-        if not arguments.check:
+        if not check:
             write_text(path, text)
         elif path.read_text(encoding="utf-8") != text:
             sys.exit(f"{path.name} differs from the results files or the code; python -m benchmarks.tables writes it")
 
 
 if __name__ == "__main__":
-    main()
+    tyro.cli(main, description=__doc__)

@@ -11,7 +11,6 @@ finished.
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import os
@@ -28,6 +27,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import psutil
+import tyro
 
 from agents.arena import play_match
 from agents.arena.results import versions
@@ -119,10 +119,11 @@ def _left(session: int) -> list[str]:
     return found
 
 
-def _without_times(value: Any) -> Any:
+def without_times(value: Any) -> Any:
+    """A results file without what differs from run to run."""
     if isinstance(value, dict):
-        return {key: _without_times(inner) for key, inner in value.items() if key not in _TIMES}
-    return [_without_times(inner) for inner in value] if isinstance(value, list) else value
+        return {key: without_times(inner) for key, inner in value.items() if key not in _TIMES}
+    return [without_times(inner) for inner in value] if isinstance(value, list) else value
 
 
 class Command(NamedTuple):
@@ -184,7 +185,7 @@ def _tournament(out: Path, workers: int) -> list[str]:
 COMMANDS = {
     "train": Command(_train, _trained),
     "evaluate": Command(_evaluate, lambda out: read_json(out / "match.json")["matches"][0], resumes=False),
-    "tournament": Command(_tournament, lambda out: _without_times(read_json(out / "results.json"))),
+    "tournament": Command(_tournament, lambda out: without_times(read_json(out / "results.json"))),
 }
 
 
@@ -253,25 +254,17 @@ def interrupt(name: str, rounds: int, rng: np.random.Generator, keep: Path) -> d
     return {"rounds": rounds, "ended_before_the_signal": finished, "seconds": seconds, "wrong": wrong}
 
 
-def main() -> None:
+def main(rounds: int = 40, only: tuple[str, ...] = tuple(COMMANDS), seed: int = 0) -> None:
     """Interrupts the commands and writes the results."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=40, help="of each command")
-    parser.add_argument("--only", nargs="+", choices=COMMANDS, default=list(COMMANDS))
-    parser.add_argument("--seed", type=int, default=0, help="of the moments")
-    parser.add_argument("--out", type=Path, default=RESULTS)
-    arguments = parser.parse_args()
-    found = read_json(arguments.out) if arguments.out.exists() else {}
-    for name in arguments.only:
+    found = read_json(RESULTS) if RESULTS.exists() else {}
+    for name in only:
         with tempfile.TemporaryDirectory() as keep:
-            found[name] = interrupt(
-                name, arguments.rounds, np.random.default_rng([arguments.seed, *name.encode()]), Path(keep)
-            )
-        found |= {"versions": versions(), "seed": arguments.seed}
-        write_json(arguments.out, found)
-    if any(found[name]["wrong"] for name in arguments.only):
+            found[name] = interrupt(name, rounds, np.random.default_rng([seed, *name.encode()]), Path(keep))
+        found |= {"versions": versions(), "seed": seed}
+        write_json(RESULTS, found)
+    if any(found[name]["wrong"] for name in only):
         sys.exit("something was lost or left behind")
 
 
 if __name__ == "__main__":
-    main()
+    tyro.cli(main, description=__doc__)

@@ -7,7 +7,6 @@ is killed, with its scheduler and its store, else one process while it plays.
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import os
@@ -24,6 +23,7 @@ from typing import Any
 
 import psutil
 import torch
+import tyro
 
 from agents.arena.configs import TournamentConfig
 from agents.arena.executors import open_executor
@@ -32,12 +32,11 @@ from agents.arena.tournament import Tournament
 from agents.files import write_json
 from agents.network.checkpoint import save_checkpoint
 from agents.network.nets import Actor
+from benchmarks.robustness.interrupts import without_times
 
 RESULTS = Path(__file__).resolve().parents[2] / "benchmarks" / "results" / "lost_nodes.json"
 _BOTS = ("random", "easy", "simple", "formula", "camper", "knocker", "style:base=simple,gin=1")
 _STORE_BYTES = 80_000_000
-# Keys of results that differ from run to run.
-_TIMES = ("elapsed_seconds", "ms_per_decision")
 
 
 @contextmanager
@@ -82,24 +81,12 @@ def results_file(config: TournamentConfig, executor: Executor | None, after: Cal
     assert tournament.play(after, executor)
     standings = tournament.standings()
     shutil.rmtree(config.out)
-    return hashlib.sha256(json.dumps(_timeless(standings.to_dict()), sort_keys=True).encode()).hexdigest()[:16]
+    return hashlib.sha256(json.dumps(without_times(standings.to_dict()), sort_keys=True).encode()).hexdigest()[:16]
 
 
-def _timeless(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _timeless(inner) for key, inner in value.items() if key not in _TIMES}
-    return [_timeless(inner) for inner in value] if isinstance(value, list) else value
-
-
-def main() -> None:
+def main(times: int = 20) -> None:
     """Plays the tournament here, then again and again with a loss."""
-    parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
-    parser.add_argument("--times", type=int, default=20)
-    parser.add_argument("--pairs", type=int, default=60)
-    parser.add_argument("--block", type=int, default=20)
-    parser.add_argument("--seed", type=int, default=0)
-    arguments = parser.parse_args()
-    chance = random.Random(arguments.seed)
+    chance = random.Random(0)
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as made:
         directory = Path(made)
@@ -107,19 +94,19 @@ def main() -> None:
         save_checkpoint(directory / "checkpoint", Actor((8,)), (8,), {})
         players = {name: name for name in (*_BOTS, str(directory / "checkpoint"))}
         config = TournamentConfig(
-            players={f"player {number}": spec for number, spec in enumerate(players)}, pairs=arguments.pairs,
-            block=arguments.block, seed=5, resamples=50, out=directory / "tournament",
+            players={f"player {number}": spec for number, spec in enumerate(players)}, pairs=60,
+            block=20, seed=5, resamples=50, out=directory / "tournament",
         )  # fmt: skip
         blocks = len(Tournament(config).blocks())
         here = results_file(config, None, lambda done: None)
         runs = []
-        for number in range(arguments.times):
+        for number in range(times):
             nodes = (2, 4)[number // 2 % 2]
             run = _with_a_loss(config, nodes, chance.randrange(1, blocks), bool(number % 2), chance)
             runs.append(run | {"same": run.pop("results") == here})
             same = sum(run["same"] for run in runs)
             print(f"{number + 1}: {runs[-1]}; {same} gave the results file of one process", flush=True)
-            about = {"versions": versions(), "players": len(players), "pairs": arguments.pairs, "blocks": blocks}
+            about = {"versions": versions(), "players": len(players), "pairs": config.pairs, "blocks": blocks}
             write_json(RESULTS, about | {"times": len(runs), "same": same, "runs": runs})
 
 
@@ -141,4 +128,4 @@ def _with_a_loss(
 
 
 if __name__ == "__main__":
-    main()
+    tyro.cli(main, description=__doc__)

@@ -9,7 +9,6 @@ sixth. Files of games and of what was learned are meant to grow, and are not mea
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import io
 import os
@@ -23,6 +22,7 @@ from typing import Any
 
 import numpy as np
 import psutil
+import tyro
 from rich.console import Console
 
 from agents.arena import play_match
@@ -145,12 +145,8 @@ def growth(samples: list[dict[str, float]]) -> dict[str, dict[str, float]]:
     return found
 
 
-def main() -> None:
+def main(minutes: float = 30.0) -> None:
     """Runs, and writes the results."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--minutes", type=float, default=30)
-    parser.add_argument("--out", type=Path, default=RESULTS)
-    arguments = parser.parse_args()
     began, rng, samples = time.monotonic(), np.random.default_rng(0), []
     done = {"hands in the vector environment": 0, "games in matches": 0, "turns at the table": 0}
     with tempfile.TemporaryDirectory() as place:
@@ -160,7 +156,7 @@ def main() -> None:
         os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
         envs = HandVectorEnv(_TABLES, LEVEL, "eaai", opponent_memory="env")
         envs.reset(seed=0)
-        while not samples or samples[-1]["minutes"] < arguments.minutes:
+        while not samples or samples[-1]["minutes"] < minutes:
             number = len(samples)
             for name, count in (
                 ("hands in the vector environment", play_vector(envs, rng)),
@@ -173,9 +169,9 @@ def main() -> None:
                 print(samples[-1], flush=True)
         envs.close()
     found = growth(samples)
-    document: dict[str, Any] = {"minutes": arguments.minutes, "done": done, "rounds": len(samples), "grown": found}
+    document: dict[str, Any] = {"minutes": minutes, "done": done, "rounds": len(samples), "grown": found}
     document |= {"samples": samples[:: max(1, len(samples) // 60)], "versions": versions()}
-    write_json(arguments.out, document)
+    write_json(RESULTS, document)
     for name, row in found.items():
         print(f"{name}: {row['after_the_first_part']:,.0f} after the first part, {row['at_the_end']:,.0f} at the end")
     if worst := [name for name in MEASURED if found[name]["growth"] > MAX_GROWTH]:
@@ -183,4 +179,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    tyro.cli(main, description=__doc__)

@@ -7,7 +7,6 @@ The same two commands then continue the run, until the next loss.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import random
@@ -23,6 +22,7 @@ from typing import Any
 
 import psutil
 import torch
+import tyro
 
 from agents.arena.results import versions
 from agents.files import write_json
@@ -167,15 +167,12 @@ def lose_one(loss: str, victim: int, directory: Path) -> dict[str, Any]:
     return found | {"sentences": other.sentences, "batches_before": min(before), "resumed": resumed}
 
 
-def main() -> None:
+def main(times: int = 10) -> None:
     """Loses one host again and again."""
-    parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
-    parser.add_argument("--times", type=int, default=10)
-    arguments = parser.parse_args()
     chance = random.Random(0)
     runs = []
     with tempfile.TemporaryDirectory() as made, two_hosts():
-        for number in range(arguments.times):
+        for number in range(times):
             runs.append(lose_one(LOSSES[number % 3], chance.randrange(2), Path(made)))
             print(json.dumps(runs[-1]), flush=True)
     good = sum(run["seconds"] <= LIMIT and run["status"] == 1 and len(run["sentences"]) == 1 for run in runs)
@@ -189,4 +186,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    tyro.cli(main, description=__doc__)

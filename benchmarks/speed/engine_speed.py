@@ -8,12 +8,12 @@ spreads and lay-offs. `benchmarks.speed.env_speed` measures the environments' st
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import numpy as np
+import tyro
 
 from benchmarks.speed import other_engines
 from benchmarks.speed.throughput import Throughput, compare, measure, write_results
@@ -68,23 +68,18 @@ def report(results: list[Throughput]) -> list[dict[str, float | str]]:
     ]
 
 
-def main() -> None:
-    """Parses the command line, measures, prints and writes the results."""
-    parser = argparse.ArgumentParser(description="Random hands per second of this engine and of others, in one run.")
-    parser.add_argument("--seconds", type=float, default=0.25, help="processor time of each measurement in each round")
-    parser.add_argument("--rounds", type=int, default=24, help="rounds; the fastest of each is kept")
-    parser.add_argument("--out", type=Path, default=RESULTS)
-    options = parser.parse_args()
-    rows = report(compare(measurements(options.seconds), options.rounds))
+def main(seconds: float = 0.25, rounds: int = 24) -> None:
+    """Measures for so many seconds of the processor in each round, keeps the fastest round, and writes the results."""
+    rows = report(compare(measurements(seconds), rounds))
     print(f"{'':<44} {'hands/s':>12} {'decisions/s':>14} {'hands':>9} {'decisions':>10}")
     for row in rows:
         print(
             f"{row['name']:<44} {row['hands_per_second']:>12,.0f} {row['decisions_per_second']:>14,.0f} "
             f"{row['hands_ratio']:>8,.1f}x {row['decisions_ratio']:>9,.1f}x"
         )
-    command = f"python -m benchmarks.speed.engine_speed --seconds {options.seconds:g} --rounds {options.rounds}"
-    write_results(options.out, command, {"ratios_to": rows[-1]["name"], "rows": rows})
+    command = f"python -m benchmarks.speed.engine_speed --seconds {seconds:g} --rounds {rounds}"
+    write_results(RESULTS, command, {"ratios_to": rows[-1]["name"], "rows": rows})
 
 
 if __name__ == "__main__":
-    main()
+    tyro.cli(main, description=__doc__)

@@ -5,7 +5,6 @@ chooses its actions is part of the measured time. Its opponent is `random` and m
 holds about two decisions. The output is the learner's steps and their ratio to OpenSpiel's decisions.
 """
 
-import argparse
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -115,9 +114,6 @@ def single_steps(seconds: float, seed: int = 0) -> Throughput:
 
 def main() -> None:
     """Prints all measurements and their ratios to OpenSpiel's loop, and writes them."""
-    parser = argparse.ArgumentParser(description="Steps a second of the environments beside OpenSpiel's decisions.")
-    parser.add_argument("--out", type=Path, default=RESULTS)
-    options = parser.parse_args()
     results = compare(
         [partial(steps, seconds=SECONDS) for steps in (openspiel_hands_observed, vector_steps, single_steps)], ROUNDS
     )
@@ -134,7 +130,7 @@ def main() -> None:
                 "ratio": ratio,
             }
         )
-    write_results(options.out, "python -m benchmarks.speed.env_speed", {"ratios_to": results[0].name, "rows": rows})
+    write_results(RESULTS, "python -m benchmarks.speed.env_speed", {"ratios_to": results[0].name, "rows": rows})
 
 
 if __name__ == "__main__":

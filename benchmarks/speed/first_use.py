@@ -1,7 +1,7 @@
 """What first use costs: the first hand of an environment, and the first click at the table in the browser against a level.
 
 python -m benchmarks.speed.first_use                          with the sources as they are: everything is compiled
-python -m benchmarks.speed.first_use --wheel dist/WHEEL --results benchmarks/results/first_use.json
+python -m benchmarks.speed.first_use --wheel dist/WHEEL ... --results benchmarks/results/first_use.json
 
 Every figure begins with an empty cache of compiled code, and is given by the clock and in seconds of the processor, since only these mean
 much while other programs run. A wheel is installed in an empty environment for the hand; for the table that environment also sees the
@@ -10,7 +10,6 @@ libraries of this one, torch among them.
 
 from __future__ import annotations
 
-import argparse
 import os
 import resource
 import subprocess
@@ -20,6 +19,8 @@ import tempfile
 import time
 from pathlib import Path
 from typing import Any
+
+import tyro
 
 from agents.arena.results import versions
 from agents.files import write_json
@@ -95,16 +96,17 @@ def measure(wheel: Path | None) -> dict[str, Any]:
     return figures
 
 
-def main() -> None:
-    """Measures and writes."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--wheel", type=Path, action="append", help="a wheel to install; may be given several times")
-    parser.add_argument("--results", type=Path, help="JSON file for the figures")
-    chosen = parser.parse_args()
-    figures = [measure(wheel) for wheel in chosen.wheel or [None]]
-    if chosen.results:
-        write_json(chosen.results, {"figures": figures, "versions": versions()})
+def main(wheel: tuple[Path, ...] = (), results: Path | None = None) -> None:
+    """Measures and writes.
+
+    Args:
+        wheel: wheels to install, one after the other.
+        results: JSON file for the figures.
+    """
+    figures = [measure(each) for each in wheel or (None,)]
+    if results:
+        write_json(results, {"figures": figures, "versions": versions()})
 
 
 if __name__ == "__main__":
-    main()
+    tyro.cli(main, description=__doc__)

@@ -8,12 +8,12 @@ One thread. Both wall-clock and processor time are given, because only processor
 
 from __future__ import annotations
 
-import argparse
 import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import tyro
 from rich.console import Console
 from rich.table import Table
 
@@ -75,26 +75,22 @@ def measure(views: np.ndarray, **options: Any) -> dict[str, float]:
     }
 
 
-def main() -> None:
-    """Makes the positions, or measures on them and writes the result."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--make", action="store_true", help="write the positions instead of measuring")
-    parser.add_argument("--worlds", type=int, nargs="+", default=[16, 64, 128, 512])
-    arguments = parser.parse_args()
-    if arguments.make:
+def main(make: bool = False, worlds: tuple[int, ...] = (16, 64, 128, 512)) -> None:
+    """Makes the positions (``make``), or measures on them and writes the result."""
+    if make:
         write_text(POSITIONS, "\n".join(make_positions(1000)) + "\n")
         return
     lines = POSITIONS.read_text(encoding="utf-8").split("\n")
     views = np.concatenate([parse_view(line) for line in lines if line])
     table = Table("worlds", "mean ms", "95 % ms", "mean CPU ms", "95 % CPU ms")
     measured = {}
-    for worlds in arguments.worlds:
-        measured[str(worlds)] = found = measure(views, worlds=worlds)
-        table.add_row(str(worlds), *(f"{value:.2f}" for value in found.values()))
+    for count in worlds:
+        measured[str(count)] = found = measure(views, worlds=count)
+        table.add_row(str(count), *(f"{value:.2f}" for value in found.values()))
     results = {"command": "python -m benchmarks.speed.search_speed", "positions": len(views), "search": measured}
     Console().print(table)
     write_json(RESULTS, results)
 
 
 if __name__ == "__main__":
-    main()
+    tyro.cli(main, description=__doc__)

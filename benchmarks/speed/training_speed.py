@@ -12,7 +12,6 @@ within one run, because figures from different hours cannot be compared. Wall-cl
 
 from __future__ import annotations
 
-import argparse
 import os
 import platform
 import time
@@ -20,12 +19,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 import torch
+import tyro
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
-from stable_baselines3.common.vec_env import VecEnv
 
 from agents.arena.results import versions
 from agents.config import TrainConfig, load_config
@@ -33,6 +31,8 @@ from agents.files import write_json
 from agents.network.nets import has_bfloat16_units
 from agents.training import ppo
 from agents.training.learner import Learner
+from ginenv import HandVectorEnv
+from ginenv.adapters.sb3 import GinVecEnv
 from ginenv.engine.actions import NUM_ACTIONS
 from ginenv.view.encoding import OBSERVATION_SIZE
 
@@ -47,12 +47,11 @@ ROUNDS = 2
 _LEGAL_SHARE = 0.07
 
 
-class FreeEnvs(VecEnv):
+class FreeEnvs(GinVecEnv):
     """Environments whose every step returns the same arrays, at no cost."""
 
     def __init__(self, num_envs: int) -> None:
-        space = gym.spaces.Box(-np.inf, np.inf, (OBSERVATION_SIZE,), np.float32)
-        super().__init__(num_envs, space, gym.spaces.Discrete(NUM_ACTIONS))
+        super().__init__(HandVectorEnv(num_envs, "random", observation="flat"))
         rng = np.random.default_rng(0)
         self.observations = rng.random((num_envs, OBSERVATION_SIZE), np.float32)
         self.masks = rng.random((num_envs, NUM_ACTIONS)) < _LEGAL_SHARE
@@ -65,9 +64,6 @@ class FreeEnvs(VecEnv):
         """The observations."""
         return self.observations
 
-    def step_async(self, actions: np.ndarray) -> None:
-        """Ignores the actions."""
-
     def step_wait(self) -> Any:
         """The same arrays at every step."""
         return self.observations, self.rewards, self.done, self.infos
@@ -75,24 +71,6 @@ class FreeEnvs(VecEnv):
     def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> Any:
         """The masks, in one array."""
         return self.masks
-
-    def close(self) -> None:
-        """Does nothing."""
-
-    def has_attr(self, attr_name: str) -> bool:
-        """Whether the attribute is the one that MaskablePPO asks for: the masks."""
-        return attr_name == "action_masks"
-
-    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """No environment has attributes."""
-        return [None] * self.num_envs
-
-    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-        """Ignores the value."""
-
-    def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
-        """Says that rewards are monitored; they need not be."""
-        return [True] * self.num_envs
 
 
 class _Clock(BaseCallback):
@@ -124,11 +102,8 @@ def maskable_ppo(batches: int) -> dict[str, float]:
     clock = _Clock()
     model.learn((batches + 1) * GAMES * NUM_STEPS, callback=clock)
     seconds = time.perf_counter() - clock.starts[1]
-    return {
-        "decisions": batches * GAMES * NUM_STEPS,
-        "seconds": seconds,
-        "per_second": batches * GAMES * NUM_STEPS / seconds,
-    }
+    decisions = batches * GAMES * NUM_STEPS
+    return {"decisions": decisions, "seconds": seconds, "per_second": decisions / seconds}
 
 
 class Ours:
@@ -165,34 +140,22 @@ def ours(batches: int, bfloat16: str = "auto", **changes: Any) -> Ours:
     return Ours(load_config("configs/strong.yaml", [*overrides, *threads]), batches)
 
 
-def main() -> None:
-    """Measures everything in turns, prints ratios, writes the JSON."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, default=Path("benchmarks/results/training_speed.json"))
-    parser.add_argument("--batches", type=int, default=2, help="batches in one round of each measurement")
-    options = parser.parse_args()
+def main(batches: int = 2) -> None:
+    """Measures everything in turns, so many batches in each round; prints ratios, writes the JSON."""
     torch.set_num_threads(CORES)
-    small: dict[str, Any] = {"network.actor": WIDTHS, "network.critic": WIDTHS}
-    small |= {"network.share_suits": False}
-    same: dict[str, Any] = {
-        **small,
-        "trained_fraction": 1,
-        "network.heuristic_features": False,
-        "num_envs": GAMES,
-        "num_steps": NUM_STEPS,
-        "epochs": EPOCHS,
-        "minibatch": MINIBATCH,
-    }
+    small: dict[str, Any] = {"network.actor": WIDTHS, "network.critic": WIDTHS, "network.share_suits": False}
+    same: dict[str, Any] = small | {"trained_fraction": 1, "network.heuristic_features": False, "num_envs": GAMES}
+    same |= {"num_steps": NUM_STEPS, "epochs": EPOCHS, "minibatch": MINIBATCH}
     units = has_bfloat16_units()
     measurements: dict[str, Callable[[], dict[str, float]]] = {
-        "MaskablePPO on nothing, 2 x 256, 3 epochs": lambda: maskable_ppo(options.batches),
-        "the same network and epochs, float32": ours(options.batches, "no", **same),
-        "the recipe": ours(options.batches),
-        "the recipe, plain 2 x 256": ours(options.batches, **small),
-        "the recipe, 2 x 64 a suit": ours(options.batches, **{"network.actor": [64, 64], "network.critic": [64, 64]}),
+        "MaskablePPO on nothing, 2 x 256, 3 epochs": lambda: maskable_ppo(batches),
+        "the same network and epochs, float32": ours(batches, "no", **same),
+        "the recipe": ours(batches),
+        "the recipe, plain 2 x 256": ours(batches, **small),
+        "the recipe, 2 x 64 a suit": ours(batches, **{"network.actor": [64, 64], "network.critic": [64, 64]}),
     }
     if units:
-        measurements["the same network and epochs, bfloat16"] = ours(options.batches, "yes", **same)
+        measurements["the same network and epochs, bfloat16"] = ours(batches, "yes", **same)
     load = os.getloadavg()[0]
     rounds = [{name: measure() for name, measure in measurements.items()} for _ in range(ROUNDS)]
     best = {name: max((each[name] for each in rounds), key=lambda r: r["per_second"]) for name in measurements}
@@ -201,24 +164,11 @@ def main() -> None:
     for name, figures in best.items():
         shares = "  ".join(f"{k[6:]} {100 * v:.0f} %" for k, v in figures.items() if k.startswith("share_"))
         print(f"{name:<44} {figures['per_second']:>10,.0f} decisions/s  {ratios.get(name, 0) or '':<6.4}  {shares}")
-    write_json(
-        options.out,
-        {
-            "best": best,
-            "rounds": rounds,
-            "ratios": ratios,
-            "settings": {
-                "cores": CORES,
-                "num_envs": GAMES,
-                "num_steps": NUM_STEPS,
-                "epochs": EPOCHS,
-                "minibatch": MINIBATCH,
-            },
-            "machine": {"bfloat16_units": units, "system": platform.system(), "load_before": load},
-            "versions": versions(),
-        },
-    )
+    settings = {"cores": CORES, "num_envs": GAMES, "num_steps": NUM_STEPS, "epochs": EPOCHS, "minibatch": MINIBATCH}
+    machine = {"bfloat16_units": units, "system": platform.system(), "load_before": load}
+    found = {"best": best, "rounds": rounds, "ratios": ratios, "settings": settings, "machine": machine}
+    write_json(Path("benchmarks/results/training_speed.json"), found | {"versions": versions()})
 
 
 if __name__ == "__main__":
-    main()
+    tyro.cli(main, description=__doc__)

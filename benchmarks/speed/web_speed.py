@@ -10,7 +10,6 @@ server's processor time is given too, because only it means much while other pro
 
 from __future__ import annotations
 
-import argparse
 import http.client
 import os
 import re
@@ -26,6 +25,7 @@ from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
+import tyro
 from rich.console import Console
 from rich.table import Table
 
@@ -204,49 +204,53 @@ def _times(rows: np.ndarray) -> dict[str, Any]:
     return {"count": len(rows), "wall": _numbers(rows[:, 0]), "processor": _numbers(rows[:, 1])}
 
 
-def measure(arguments: argparse.Namespace, console: Console) -> dict[str, Any]:
+def measure(clicks: int, hands: int, starts: int, console: Console) -> dict[str, Any]:
     """Times by their names in ``BARS``, each with its bar."""
-    starts, pages = [], []
+    started, pages = [], []
     found: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as home:
         with Server(home) as server:
             # Compiles what is not compiled yet, and makes the player whose lobby is the first page from now on.
             server.ask("/players", {"do": "create", "name": "Ann"})
             server.wait_until_ready()
-        for _ in range(arguments.starts):
+        for _ in range(starts):
             with Server(home) as server:
-                starts.append((server.listen, float("nan") if server.processor is None else server.processor))
+                started.append((server.listen, float("nan") if server.processor is None else server.processor))
                 pages.append(server.timed("/")[1:])
         with Server(home) as server:
             server.wait_until_ready()
             for opponent in CLICK_BARS:
-                with progress_bar(console, arguments.clicks, f"clicks against {opponent}") as tick:
-                    rows = play(server, opponent, arguments.clicks, tick)
+                with progress_bar(console, clicks, f"clicks against {opponent}") as tick:
+                    rows = play(server, opponent, clicks, tick)
                 for kind, chosen in zip(KINDS, (rows, rows[rows[:, 2] > 0]), strict=True):
                     found[f"{opponent}: {kind}, ms"] = _times(chosen)
         # In a new process, which has not loaded the network yet.
-        with Server(home) as server, progress_bar(console, arguments.hands, "hands analysed") as tick:
-            hands = analyse(server, arguments.hands, tick)
-    found |= {"listens, s": _times(np.array(starts)), "first page, ms": _times(np.array(pages))}
-    found |= {"first analysis, s": _times(hands[:1]), "analysis, s": _times(hands[1:] if len(hands) > 1 else hands)}
+        with Server(home) as server, progress_bar(console, hands, "hands analysed") as tick:
+            analysed = analyse(server, hands, tick)
+    found |= {"listens, s": _times(np.array(started)), "first page, ms": _times(np.array(pages))}
+    found |= {
+        "first analysis, s": _times(analysed[:1]),
+        "analysis, s": _times(analysed[1:] if len(analysed) > 1 else analysed),
+    }
     for name, (counts, bar) in BARS.items():
         found[name] |= {"counts": counts, "bar": bar, "met": found[name]["wall"][counts] <= bar}
     return {name: found[name] for name in BARS}
 
 
-def main() -> None:
-    """Measures, writes the results, and prints them."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--clicks", type=int, default=400, help="against each opponent")
-    parser.add_argument("--hands", type=int, default=20, help="to be analysed, of those that were played")
-    parser.add_argument("--starts", type=int, default=5, help="of the server")
-    parser.add_argument("--results", type=Path, default=RESULTS)
-    arguments = parser.parse_args()
+def main(clicks: int = 400, hands: int = 20, starts: int = 5, results: Path = RESULTS) -> None:
+    """Measures, writes the results, and prints them.
+
+    Args:
+        clicks: against each opponent.
+        hands: to be analysed, of those that were played.
+        starts: of the server.
+        results: JSON file for them.
+    """
     console, load = Console(), os.getloadavg()[0]
-    found = measure(arguments, console)
+    found = measure(clicks, hands, starts, console)
     command = shlex.join(["python", "-m", "benchmarks.speed.web_speed", *sys.argv[1:]])
     about = {"command": command, "versions": versions(), "cores": os.cpu_count(), "load before": round(load, 2)}
-    write_json(arguments.results, {**about, "times": found})
+    write_json(results, {**about, "times": found})
     table = Table("", "median", "95 %", "most", "of the processor", "bar", "", title=f"load before: {load:.1f}")
     for name, each in found.items():
         numbers = [*each["wall"].values(), each["processor"]["median"]]
@@ -256,4 +260,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    tyro.cli(main, description=__doc__)

@@ -9,7 +9,6 @@ no noise to it.
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections import deque
 from collections.abc import Sequence
@@ -18,6 +17,7 @@ from functools import cache
 
 import numpy as np
 import torch
+import tyro
 from torch import Tensor, nn
 
 from agents.arena.hand_facts import FACTS, PLANES, POINTS_SCALE, describe_states
@@ -178,11 +178,8 @@ def write(weights: Weights, rounds: int, done: int, error: float) -> None:
     write_json(DATA, {**about, "squared_error": round(error, 5), "weights": numbers})
 
 
-def main() -> None:
+def main(rounds: int = 300) -> None:
     """Trains and writes."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=300)
-    rounds = parser.parse_args().rounds
     torch.manual_seed(SEED)
     torch.set_num_threads(1)
     rng = np.random.default_rng(SEED)
@@ -215,4 +212,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    tyro.cli(main, description=__doc__)

@@ -9,7 +9,6 @@ is processor time, in turns with and without luck. Coverage is that of the true 
 
 from __future__ import annotations
 
-import argparse
 import shlex
 import sys
 import time
@@ -18,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import torch
+import tyro
 
 from agents.arena import MatchSettings, play_match
 from agents.arena.results import Estimate, MatchResult, ratio, versions
@@ -104,19 +104,15 @@ def coverage() -> dict[str, Any]:
     return {"player": EQUAL, "matches": REPEATED, "pairs": PAIRS, **covered}
 
 
-def main() -> None:
+def main(hands: int = 50_000, games: int = 5_000) -> None:
     """Measures and writes."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--hands", type=int, default=50_000)
-    parser.add_argument("--games", type=int, default=5_000)
-    arguments = parser.parse_args()
     torch.set_num_threads(1)
-    command = f"python -m benchmarks.strength.luck_off --hands {arguments.hands} --games {arguments.games}"
+    command = f"python -m benchmarks.strength.luck_off --hands {hands} --games {games}"
     found = {"command": command, "coverage": coverage(), "seed": SEED, "rules": "eaai", "versions": versions()}
     print(found["coverage"], flush=True)
     rows = []
     for a, b, unit in MATCHES:
-        rows.append(compare(a, b, unit, arguments.hands if unit == "hands" else arguments.games))
+        rows.append(compare(a, b, unit, hands if unit == "hands" else games))
         print(
             {key: rows[-1][key] for key in ("players", "unit", "points_shorter", "share_shorter", "time_ratio")},
             flush=True,
@@ -125,4 +121,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    tyro.cli(main, description=__doc__)

@@ -9,10 +9,10 @@ every row. A row that exists already is not played again; rows of a network othe
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
 
+import tyro
 from rich.console import Console
 from rich.table import Table
 
@@ -27,26 +27,22 @@ ROWS = {f"{worlds} worlds": f"search:worlds={worlds}" for worlds in (16, 32, 64,
 }
 
 
-def main() -> None:
-    """Plays what is missing, and prints the table."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--games", type=int, default=400)
-    parser.add_argument("--opponents", nargs="+", default=["simple", "network"])
-    parser.add_argument("--only", nargs="+", default=[], help="rows whose name begins with one of these")
-    parser.add_argument("--seed", type=int, default=1)
-    arguments = parser.parse_args()
+def main(
+    games: int = 400, opponents: tuple[str, ...] = ("simple", "network"), only: tuple[str, ...] = (), seed: int = 1
+) -> None:
+    """Plays what is missing, and prints the table, of rows that begin with one of the words of ``only`` if there are any."""
     found = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
     network = read_metadata(SHIPPED)["weights_sha256"]
     results = {key: row for key, row in found.items() if row.get("network") == network}
-    table = Table("", *arguments.opponents, "ms a decision")
+    table = Table("", *opponents, "ms a decision")
     for name, player in ROWS.items():
-        if arguments.only and not name.startswith(tuple(arguments.only)):
+        if only and not name.startswith(only):
             continue
         cells, cost = [], 0.0
-        for opponent in arguments.opponents:
-            key = f"{player} – {opponent} – {arguments.games} games, seed {arguments.seed}"
+        for opponent in opponents:
+            key = f"{player} – {opponent} – {games} games, seed {seed}"
             if key not in results:
-                match = play_match(player, opponent, rules="eaai", pairs=arguments.games // 2, seed=arguments.seed)
+                match = play_match(player, opponent, rules="eaai", pairs=games // 2, seed=seed)
                 results[key] = match.to_dict() | {"network": network}
                 write_json(RESULTS, results)
             share = results[key]["share"]
@@ -57,4 +53,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    tyro.cli(main, description=__doc__)
