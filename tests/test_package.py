@@ -30,20 +30,6 @@ def test_type_checkers_find_the_marker_of_a_typed_package(package: str) -> None:
     assert "Typing :: Typed" in PROJECT["project"]["classifiers"]
 
 
-def test_the_cache_of_compiled_code_is_where_configured(tmp_path: Path) -> None:
-    script = "from ginenv.engine.kernel_cache import cache_root; print(cache_root())"
-    found = []
-    for variables in ({"XDG_CACHE_HOME": f"{tmp_path}/user"}, {"GINENV_CACHE_DIR": f"{tmp_path}/chosen"}, {}):
-        environment = {"HOME": f"{tmp_path}/home", "PYTHONPATH": ":".join(sys.path), **variables}
-        run = subprocess.run(
-            [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
-        )
-        found.append(run.stdout.strip())
-    default = "Library/Caches" if sys.platform == "darwin" else ".cache"
-    assert found[1:] == [f"{tmp_path}/chosen", f"{tmp_path}/home/{default}/ginenv"]
-    assert sys.platform == "darwin" or found[0] == f"{tmp_path}/user/ginenv"
-
-
 def test_one_version_everywhere() -> None:
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.M)

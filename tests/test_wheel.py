@@ -115,13 +115,6 @@ def test_an_empty_environment_plays_the_first_lines(version: str, built: Built, 
     assert "compiling" in done.stderr
     assert not run(programs / "python", "-c", first.text, cwd=tmp_path, **cache).stderr
     assert run(programs / "python", "-c", "import train", cwd=tmp_path, check=False).returncode == 1
-    # What the base does not play is said in one sentence.
-    for command in (["play"], ["evaluate", "simple", "random"], ["levels"], ["train"]):
-        done = run(programs / "gin", *command, cwd=tmp_path, check=False)
-        assert done.returncode == 1
-        assert re.fullmatch(
-            rf"gin {command[0]}: \w+ is not installed; pip install 'ginenv\[\w+\]' installs it\n", done.stderr
-        )
 
 
 # Says on stderr what Numba compiled, if anything.

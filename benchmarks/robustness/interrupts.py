@@ -155,31 +155,14 @@ def _trained(out: Path) -> Any:
 
 
 def _evaluate(out: Path, workers: int) -> list[str]:
-    return [
-        "evaluate.py",
-        *_PLAYERS,
-        "--games",
-        "8000",
-        "--batch",
-        "500",
-        "--workers",
-        str(workers),
-        "--out",
-        str(out / "match.json"),
-    ]
+    sizes = f"--games 8000 --batch 500 --workers {workers}".split()
+    return ["evaluate.py", *_PLAYERS, *sizes, "--out", str(out / "match.json")]
 
 
 def _tournament(out: Path, workers: int) -> list[str]:
     changes = ["pairs=600", "block=100", "resamples=20", f"out={out}"]
-    return [
-        "evaluate.py",
-        "tournament",
-        "configs/tournament.yaml",
-        *changes,
-        "players={simple: simple, formula: formula, easy: easy}",
-        "--workers",
-        str(workers),
-    ]
+    changes.append("players={simple: simple, formula: formula, easy: easy}")
+    return ["evaluate.py", "tournament", "configs/tournament.yaml", *changes, "--workers", str(workers)]
 
 
 COMMANDS = {
