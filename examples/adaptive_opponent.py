@@ -1,6 +1,6 @@
 """PPO against an opponent that adapts: at every table, `level-2` keeps a record of the learner and learns from each hand.
 
-    pip install "ginenv[train]"
+    pip install ".[train]"
     python examples/adaptive_opponent.py
 
 The first phase is that of examples/ppo.py, against bots that never change. Then `level-2` plays at every table. It remembers earlier

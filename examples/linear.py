@@ -1,6 +1,6 @@
 """A learner without torch: a softmax policy with 17 weights, trained by policy gradient in plain numpy.
 
-    pip install "ginenv[match]"
+    pip install ".[match]"
     python examples/linear.py
 
 Each legal action has a few features (is the card melded, how many neighbours are held, is it a knock ...). Its logit is their dot

@@ -1,6 +1,6 @@
 """sb3-contrib's MaskablePPO on ginenv's vector environment: first imitates a bot, then continues with PPO.
 
-    pip install "ginenv[agents,sb3]"
+    pip install ".[agents,sb3]"
     python examples/maskable_ppo.py
 
 Stable-Baselines3 has its own vector interface, which MaskablePPO asks for action masks; `ginenv.adapters.sb3` has it. At the end the

@@ -1,6 +1,6 @@
 """PPO on the vector environment, in one file: first imitates a bot, then improves on it with proximal policy optimisation.
 
-    pip install "ginenv[train]"
+    pip install ".[train]"
     python examples/ppo.py
 
 It uses nothing but `ginenv.HandVectorEnv` and torch: no features beyond the observation, no critic that sees both hands. From scratch,

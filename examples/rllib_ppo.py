@@ -1,6 +1,6 @@
 """RLlib's PPO with action masks: against a bot from scratch.
 
-    pip install "ginenv[agents]" "ray[rllib]"
+    pip install ".[agents]" "ray[rllib]"
     python examples/rllib_ppo.py
 
 RLlib ships a module that masks the logits; it reads the mask from the observation, where `MaskedObservation` puts it. RLlib asks for a

@@ -1,6 +1,6 @@
 """TorchRL learns from games on disk, then continues with its own PPO.
 
-    pip install "ginenv[data,torchrl,train]"
+    pip install ".[data,torchrl,train]"
     python examples/torchrl_ppo.py
 
 A bot's games are played and written as Parquet, as `gin games play` does. A policy and a value network learn from the files through the

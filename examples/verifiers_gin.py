@@ -1,6 +1,6 @@
 """Hands of gin rummy as tasks for verifiers (0.4 and newer): to train a language model, or to evaluate one.
 
-    pip install verifiers "ginenv[match]"
+    pip install verifiers ".[match]"
     cd examples && vf-eval verifiers_gin -m MODEL -n 20 --no-push
 
 Task 2 k and task 2 k + 1 are the same deal, played from either seat. The reward is the hand's points divided by 100; after three answers

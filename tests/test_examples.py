@@ -41,7 +41,7 @@ def test_an_example_learns(name: str, monkeypatch: pytest.MonkeyPatch, capsys: p
 @pytest.mark.parametrize("name", LEARNERS)
 def test_an_example_says_which_extras_it_needs(name: str) -> None:
     """They all measure strength, for which ``match`` is enough where no network is trained."""
-    found = re.search(r'^    pip install "ginenv\[([\w,]+)\]"', (EXAMPLES / f"{name}.py").read_text(), re.M)
+    found = re.search(r'^    pip install "\.\[([\w,]+)\]"', (EXAMPLES / f"{name}.py").read_text(), re.M)
     assert found is not None
     extras = set(found[1].split(","))
     assert extras & ({"match"} if name == "linear" else {"agents", "train"})

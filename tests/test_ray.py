@@ -124,7 +124,7 @@ def test_a_program_plays_only_on_nodes_that_say_they_have_it(cluster: Any, execu
 def test_errors_of_tasks_and_other_builds_are_one_sentence(
     cluster: Any, executor: Executor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert isinstance(executor.submit(int, ["x"]).exception(), TypeError)
+    assert isinstance(executor.submit(int, ["simple"]).exception(), TypeError)
     monkeypatch.setattr("agents.arena.ray_executor.build", lambda: {"ginenv": "0.0.1"})
     with refuses(GinError, "0.0.1", "node"):
         play_match("simple", "easy", pairs=2, executor=executor)

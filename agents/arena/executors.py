@@ -111,19 +111,18 @@ def open_executor(workers: int = 1, ray: str = "") -> Iterator[Executor | None]:
         GinError: if the number is less than 1, both are given, or there is no cluster.
     """
     check_integer("workers", workers, 1)
-    if not ray:
-        with process_pool(workers) if workers > 1 else nullcontext() as executor:
-            yield executor
-        return
-    if workers > 1:
+    if ray and workers > 1:
         raise GinError(f"--workers {workers} and --ray {ray} exclude each other; a cluster has its own processes")
+    with _ray(ray) if ray else process_pool(workers) if workers > 1 else nullcontext() as executor:
+        yield executor
+
+
+def _ray(address: str) -> Executor:
     from agents.arena.ray_executor import RayExecutor
 
-    executor = RayExecutor(ray)
-    try:
-        yield executor
-    finally:
-        executor.shutdown(wait=False, cancel_futures=True)
+    # It takes seconds, in which nothing is played yet.
+    print("starting Ray ..." if address == "local" else f"joining Ray at {address} ...", file=sys.stderr, flush=True)
+    return RayExecutor(address)
 
 
 class _Pool(ProcessPoolExecutor):

@@ -97,7 +97,6 @@ class RayExecutor(Executor):
         self._max_workers = max(1, int(self._ray.cluster_resources().get("CPU", 1)))
         self._task = self._ray.remote(_run)
         self._sent: dict[str, tuple[Any, bool]] = {}
-        self._unfinished: set[Future[Any]] = set()
 
     def _send(self, player: str | Player) -> tuple[Any, bool]:
         """A reference to the player in Ray's store, where it is put once, and whether it is a program."""
@@ -126,11 +125,9 @@ class RayExecutor(Executor):
         task = self._task.options(num_cpus=1, max_retries=_RUNS_AGAIN, resources=needed)
         reference = task.remote(build(), partial(fn, **kwargs), arguments, *(player for player, _ in sent))
         future: Future[Any] = Future()
-        self._unfinished.add(future)
 
         def end(_: Future[Any]) -> None:
-            self._unfinished.discard(future)
-            if future.cancelled():
+            if future.cancelled() and self._ray.is_initialized():
                 self._ray.cancel(reference)
 
         future.add_done_callback(end)
@@ -152,10 +149,5 @@ class RayExecutor(Executor):
         )
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Leaves the cluster, once all tasks are done or cancelled."""
-        for future in list(self._unfinished):
-            if cancel_futures:
-                future.cancel()
-            elif wait:
-                future.exception()
+        """Leaves the cluster, which ends the tasks that are not done."""
         self._ray.shutdown()
