@@ -5,8 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agents.arena.matches import play_match
+from agents.arena.matches import MatchSettings, play_match
 from agents.arena.series import play_series
+from agents.datasets.source import PlayedGames
+from agents.datasets.store import write_games
 from agents.levels.level import load_level
 from agents.levels.opponent_memory import OpponentMemory
 from agents.levels.profile import Profile
@@ -110,7 +112,21 @@ def test_what_shows_no_hand_is_refused(tmp_path):
         make_player(f"like:profile={tmp_path}")
     with refuses(GinError, "Ann"):
         make_player(f"like:profile={tmp_path},opponent=Ann")
+    Profile(tmp_path, load_level("level-1"), "Bob").learn(hands_against(make_player("simple"))[:1], OpponentMemory())
+    with refuses(GinError, "Ann", "Bob"):
+        make_player(f"like:profile={tmp_path},opponent=Ann")
     with refuses(GinError, "Cid", "Ann", "Bob"):
+        make_player(f"like:record={file},opponent=Cid")
+
+
+def test_a_table_of_games_shows_both_players(tmp_path):
+    file, names = tmp_path / "games.parquet", ("style:base=takes-all", "style:base=takes-none")
+    write_games(file, PlayedGames(names, HANDS, MatchSettings(unit="hands")), {"players": names})
+    first, second = (
+        taken(hands_against(make_player(f"like:record={file}{of}"))) for of in ("", f',opponent="{names[1]}"')
+    )
+    assert first > second + 2
+    with refuses(GinError, "Cid", *names):
         make_player(f"like:record={file},opponent=Cid")
 
 

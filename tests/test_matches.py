@@ -367,6 +367,7 @@ def test_a_player_that_learns_remembers_through_a_series_and_no_further():
     # Twenty series of fifty pairs; its opponent learns nothing, and every game is another one to it.
     assert list(pupil.met.values()) == [100] * 20 and len(other.slots) == 2000
     assert result.to_dict()["series_pairs"] == 50
+    assert [row[1] for row in result.summary() if row[0] == "series"] == ["20"]
     series = result.pair_scores.reshape(20, 50).sum(1)
     assert result.share == proportion(series, np.full(20, 50.0)) != proportion(result.pair_scores, np.ones(1000))
     # Four fifths of its hands come after the lesson.

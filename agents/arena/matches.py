@@ -217,7 +217,7 @@ def _without_profile(spec: str | Player, seed: int = 0) -> Player:
     if has_profile:
         name = spec if isinstance(spec, str) else spec.name
         raise GinError(
-            f"{name} has a profile, but in a match every series begins with nothing known; with learn=true it learns in memory"
+            f"{name} has a profile, but in a match every series begins with nothing known; leave the profile out"
         )
     return make_player(spec, seed, learn=False)
 

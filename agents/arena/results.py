@@ -324,6 +324,9 @@ class MatchResult:
             ("played", f"{len(self.games):,} {self.unit}{hands}", played),
             (f"{self.unit} won", self.share.text(percent=True), "draws count half"),
         ]
+        if self.series_pairs:
+            learned = f"up to {2 * self.series_pairs:,} {self.unit} each; a learner begins each with nothing known"
+            rows.insert(1, ("series", f"{-(-self.pairs // self.series_pairs):,}", learned))
         plain = None if self.luck is None else self.plain
         if plain is not None:
             rows.append((f"{self.unit} won, luck left in", plain.share.text(percent=True), ""))

@@ -76,7 +76,9 @@ def rate(config: RateConfig) -> int | None:
     pairs, path = config.pairs, config.path
     check_writable(path)
     if any(map(learns, check_names(config.player))):
-        raise GinError(f"{quoted(config.player)} learns, so its hands are not alike; leave learn=true out")
+        raise GinError(
+            f"{quoted(config.player)} learns, so its hands are not alike; rate a level without learn=true, matched with rating=R"
+        )
     found = ShortRating(config.player, shipped_ladder(), _earlier_blocks(config, path))
     console = plain_console()
     fault = ""

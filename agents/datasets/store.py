@@ -147,10 +147,9 @@ def replayed(table: pa.Table, observations: bool = False) -> tuple[np.ndarray, D
     Raises:
         DatasetError: if they do not replay.
     """
-    numbers = table["hand"].to_numpy()
-    if not len(numbers):
+    if not len(table):
         raise DatasetError("it has no rows")
-    starts = np.flatnonzero(np.r_[True, numbers[1:] != numbers[:-1]])
+    starts = np.r_[0, _last_rows(table)[:-1] + 1]
     actions = np.split(table["action"].to_numpy().astype(np.int64), starts[1:])
     positions = table["position"].take(pa.array(starts)).to_pylist()
     try:
@@ -183,13 +182,27 @@ def check_games(path: str | Path, progress: Progress | None = None) -> WriteResu
     return WriteResult(games, hands, rows)
 
 
-def _check_group(path: str | Path, table: pa.Table, first: int) -> None:
+def read_hands(path: str | Path) -> Iterator[Hands]:
+    """The hands of a table, played again, one group for each row group.
+
+    Raises:
+        DatasetError: if the file cannot be read, or its hands do not replay.
+    """
+    file, _ = open_games(path)
+    rows = 0
+    for number in range(file.num_row_groups):
+        table = read_group(path, file, number)
+        yield _hands_of(path, table, rows)[0]
+        rows += len(table)
+
+
+def _hands_of(path: str | Path, table: pa.Table, first: int) -> tuple[Hands, Decisions]:
+    """The hands of a row group that begins with row ``first``, and their decisions."""
     try:
         states, found = replayed(table)
     except DatasetError as error:
         raise DatasetError(f"{path}: the row group that begins with row {first}: {error}") from None
-    numbers, seats = table["hand"].to_numpy(), table["seat"].to_numpy()
-    ends = np.flatnonzero(np.r_[numbers[1:] != numbers[:-1], True])
+    seats, ends = table["seat"].to_numpy(), _last_rows(table)
     # No position says who sat where or how the game ended: both are taken from each hand's last row.
     names, others = table["player"].to_pylist(), table["opponent"].to_pylist()
     players = [(names[i], others[i]) if seats[i] == 0 else (others[i], names[i]) for i in ends]
@@ -198,9 +211,18 @@ def _check_group(path: str | Path, table: pa.Table, first: int) -> None:
         last = table["won"].to_numpy()[ends].astype(np.int8)
         mine = np.where(seats[ends] == 0, last, -last)
         won = np.stack([mine, -mine], 1)
-    group = Hands(states, table["game"].to_numpy()[ends], players, won)
+    return Hands(states, table["game"].to_numpy()[ends], players, won), found
+
+
+def _last_rows(table: pa.Table) -> np.ndarray:
+    numbers = table["hand"].to_numpy()
+    return np.flatnonzero(np.r_[numbers[1:] != numbers[:-1], True])
+
+
+def _check_group(path: str | Path, table: pa.Table, first: int) -> None:
+    group, found = _hands_of(path, table, first)
     columns = columns_of(group, found)
-    columns["hand"] = numbers[ends][found.rows["place"]]
+    columns["hand"] = table["hand"].to_numpy()[_last_rows(table)][found.rows["place"]]
     for name, values in columns.items():
         stored = table[name].combine_chunks()
         expected = _arrow(name, values, len(found.rows))

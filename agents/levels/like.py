@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 
+from agents.datasets.rows import Hands
+from agents.datasets.source import RecordedGames
 from agents.levels.profile import most_shown
 from agents.opponent_model.imitation import Imitation, full_weights
 from agents.opponent_model.posterior import Posteriors, shipped_prior
+from ginenv.engine.actions import PHASE_OVER
 from ginenv.errors import GinError, quoted, unknown_name
-from ginenv.hands.records import read_record
+from ginenv.view.view import make_views
 
 
 def make_like(
@@ -21,8 +25,8 @@ def make_like(
     Args:
         seed: of its choices.
         profile: directory in which levels keep what they learn; the level that has seen most of the opponent's hands is read.
-        opponent: whom it plays like: a name in the profile, or of a player of the record (when left out, the record's first).
-        record: file of a hand or game.
+        opponent: whom it plays like: a name in the profile, or of a player of the record (when left out, its first).
+        record: file of a hand or game, or of many: a table that ``gin games`` wrote (``.parquet``).
 
     Raises:
         GinError: if neither or both are given, nothing can be read, or no hand of the opponent was shown.
@@ -36,19 +40,30 @@ def make_like(
     else:
         records = most_shown(Path(str(profile)), opponent)
     if not records["hands"][0]:
-        source = record if record is not None else profile
-        raise GinError(f"like: {quoted(source)} shows no hand of {quoted(opponent or 'its first player')}")
+        raise GinError(f"like: {quoted(record or profile)} shows no hand of {quoted(opponent or 'its first player')}")
     return Imitation(full_weights(records, shipped_prior()), seed)
 
 
 def _of_record(path: str, name: str | None) -> np.ndarray:
-    """What a record shows of one of its players, ``POSTERIOR[1]``."""
-    found = read_record(path)
-    if name is not None and name not in found.players:
-        raise GinError(f"like: {unknown_name('player', name, [one for one in found.players if one])}")
-    seat = 0 if name is None else found.players.index(name)
-    views = [hand.view(1 - seat) for hand in found.hands if hand.is_over]
-    posteriors = Posteriors(1)
-    if views:
-        posteriors.learn(np.array(views).reshape(-1), np.zeros(len(views), np.int64))
+    """What a record or a table of games shows of one of its players, ``POSTERIOR[1]``."""
+    posteriors, names = Posteriors(1), set()
+    for group in _groups(path):
+        names.update(*group.players)
+        if name is None and group.players:
+            name = group.players[0][0]
+        seats = np.array([pair.index(name) if name in pair else -1 for pair in group.players], np.int64)
+        chosen = (seats >= 0) & (group.states["phase"] == PHASE_OVER)
+        views = make_views(group.states[chosen], 1 - seats[chosen])
+        posteriors.learn(views, np.zeros(len(views), np.int64))
+    if name not in names:
+        raise GinError(f"like: {unknown_name('player', str(name), sorted(names))}")
     return posteriors.records
+
+
+def _groups(path: str) -> Iterable[Hands]:
+    """The hands of a record, or of a table that ``gin games`` wrote."""
+    if Path(path).suffix != ".parquet":
+        return RecordedGames([Path(path)])
+    from agents.datasets.store import read_hands  # needs pyarrow
+
+    return read_hands(path)

@@ -25,7 +25,7 @@ from agents.opponent_model.features import NUM_WEIGHTS
 from agents.opponent_model.habits import COUNTS, NUM_HABITS
 from agents.opponent_model.posterior import square
 from agents.player_names import canonical_name
-from ginenv.errors import quoted
+from ginenv.errors import quoted, unknown_name
 
 FORMAT_VERSION = 3
 DIRECTORY = "levels"
@@ -205,17 +205,17 @@ def read_learned(home: Path, level: Level, opponent: str | None = None) -> dict[
 
 
 def most_shown(home: Path, opponent: str) -> np.ndarray:
-    """What the level knows of an opponent that has seen most of its hands, ``POSTERIOR[1]``; a stranger where none knows it.
+    """What the level knows of an opponent that has seen most of its hands, ``POSTERIOR[1]``.
 
     Raises:
-        LevelError: if a level's file is damaged.
+        LevelError: if a level's file is damaged, or none knows the opponent.
     """
-    found = OpponentMemory().records
-    for path in sorted((home / DIRECTORY).glob("*.json")):
-        records = _opponent_memory(_read(path, path.stem), opponent).records[:1]
-        if records["hands"][0] > found["hands"][0]:
-            found = records
-    return found
+    files = [_read(path, path.stem) for path in sorted((home / DIRECTORY).glob("*.json"))]
+    names = {name for file in files for name in file.opponents}
+    if (name := canonical_name(opponent, names)) not in names:
+        raise LevelError(f"profile {quoted(str(home))}: {unknown_name('opponent', opponent, names)}")
+    known = [_opponent_memory(file, name).records[:1] for file in files if name in file.opponents]
+    return max(known, key=lambda records: records["hands"][0])
 
 
 class Profile:

@@ -34,7 +34,7 @@ class Arguments:
         file: the record that 'replay' opens.
         home: directory of players, games and records; $GINENV_HOME if that is set.
         player: who plays; created if there is no such player, except to resume.
-        opponent: level-1 to level-4, formula, easy, or any player's name.
+        opponent: matched, level-1 to level-4, or any player's name.
         rules: a preset, and changes to it, as in dg-standard,target=150.
         seed: deal the same cards every time.
         freeze: levels do not learn from you in this session.
