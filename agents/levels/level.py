@@ -238,9 +238,9 @@ def load_level(name: str | int | Path, with_responses: bool = True, numpy: bool 
     Raises:
         GinError: if there is no such level, or one of its files is missing, damaged or of another version.
     """
-    known = (*NAMES, MATCHED)
+    names = (*NAMES, MATCHED)
     if name == "":
-        raise LevelError(f"level must be one of {', '.join(known)} or a level's directory, not empty")
+        raise LevelError(f"level must be one of {', '.join(names)} or a level's directory, not empty")
     is_path = isinstance(name, Path)
     if name == MATCHED:
         return load_matched(None, numpy)
@@ -253,10 +253,10 @@ def load_level(name: str | int | Path, with_responses: bool = True, numpy: bool 
             raise LevelError(f"level {not_a_directory(text)}")
         if text in player_names() and not is_path:
             raise LevelError(
-                f"{text} is a player, but not a level; a level is one of {', '.join(known)} or a level's directory"
+                f"{text} is a player, but not a level; a level is one of {', '.join(names)} or a level's directory"
             )
-        hint = did_you_mean(text, known)
-        raise LevelError(f"level {str(name)!r} does not exist{hint}; known: {', '.join(known)}, or a level's directory")
+        hint = did_you_mean(text, names)
+        raise LevelError(f"level {str(name)!r} does not exist{hint}; known: {', '.join(names)}, or a level's directory")
     source = f"level {directory}"
     values = read_json_object(directory / LEVEL, source)
     if values.get("format") != FORMAT_VERSION:

@@ -214,8 +214,8 @@ def most_shown(home: Path, opponent: str) -> np.ndarray:
     names = {name for file in files for name in file.opponents}
     if (name := canonical_name(opponent, names)) not in names:
         raise LevelError(f"profile {quoted(str(home))}: {unknown_name('opponent', opponent, names)}")
-    known = [_opponent_memory(file, name).records[:1] for file in files if name in file.opponents]
-    return max(known, key=lambda records: records["hands"][0])
+    found = [_opponent_memory(file, name).records[:1] for file in files if name in file.opponents]
+    return max(found, key=lambda records: records["hands"][0])
 
 
 class Profile:
