@@ -230,8 +230,7 @@ def test_a_broken_pipe_that_is_not_the_output_is_no_quiet_end() -> None:
 @pytest.mark.parametrize(
     ("words", "facts"),
     [
-        ("levels variety level-3 --deals 0", "deals 1 0"), ("levels variety level-3 --plays -3", "plays 1 -3"),
-        ("levels show network", "level-1"), ("levels variety level-3 --hands 0", "hands 20 0"),
+        ("levels show network", "level-1"), ("levels measure level-3 --set deals=-1", "deals 0 -1"),
         ("levels measure level-1 --above campr --set games=2", "'campr' 'camper'"),
         ("levels measure level-1 --set hand=3", "'hand' 'hands'"),
         ("analyse --home nowhere", "nowhere"), ("analyse --kind draw", "--mistakes"),
@@ -252,7 +251,7 @@ def test_unplayable_players_are_refused_before_anything_is_made(words, facts, tm
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["levels", "variety", "level-3", "--deals", "x"], "--deals: 'x' is not a whole number"),
+        (["games", "play", "simple", "easy", "--games", "x"], "--games: 'x' is not a whole number"),
         (["evaluate", "simple", "easy", "--games", "1.5"], "--games: '1.5' is not a whole number"),
         (["evaluate", "simple", "easy", "--games", ""], "--games: '' is not a whole number"),
         (["evaluate", "simple", "easy", "--margin", "half"], "--margin: 'half' is not a number"),

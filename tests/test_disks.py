@@ -10,7 +10,6 @@ import pytest
 
 from agents import cli
 from agents.levels.level import Level, LevelError
-from agents.levels.opponent_memory import OpponentMemory
 from agents.levels.profile import Profile
 from agents.play.store import Home
 from ginenv.bots.heuristics import make_formula, make_simple
@@ -40,7 +39,7 @@ bfloat16: "no"
 WRITERS = {
     "evaluate": "evaluate simple easy --games 2 --out OUT/x.json",
     "tournament": "tournament IN/tournament.yaml out=OUT/t",
-    "measured": "levels measure LEVEL --out OUT/a.json --set series=2 hands=20 styles=2",
+    "measured": "levels measure LEVEL --out OUT/a.json --set series=2 hands=20 styles=2 deals=0",
     "train": "train --config IN/training.yaml --out OUT/run",
     "games": "games play simple easy --games 2 --out OUT/games.parquet",
     "export": "export network OUT/exported",
@@ -94,14 +93,14 @@ def test_what_was_written_before_survives_a_full_disk(given: Path, level: Level,
     home = Home(small_disk.path / "home")
     file = home.create("Ann")
     profile = Profile(small_disk.path / "home", level, "Ann")
-    memory, hands = OpponentMemory(), np.array(hands_of(make_simple(1), make_formula(2), 1), VIEW)
-    profile.learn(hands, memory)
+    hands = np.array(hands_of(make_simple(1), make_formula(2), 1), VIEW)
+    profile.learn(hands)
     before, learned = out.read_bytes(), profile.path.read_bytes()
     small_disk.fill()
     with refuses(SystemExit, "No space left"):
         cli.run("gin", "evaluate", ["simple", "easy", "--games", "2", "--seed", "1", "--out", str(out)])
     with refuses(LevelError, "No space left"):
-        profile.learn(hands, memory)
+        profile.learn(hands)
     assert out.read_bytes() == before and profile.path.read_bytes() == learned
     file.game = {"name": "x" * 1_000_000}
     file.save()

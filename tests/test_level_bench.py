@@ -27,7 +27,7 @@ from ginenv.bots.heuristics import make_formula, make_simple
 from ginenv.view.view import VIEW
 from tests.support.refusals import refuses
 
-SMALL = {"series": 2, "hands": 20, "styles": 2, "games": 4}
+SMALL = {"series": 2, "hands": 20, "styles": 2, "games": 4, "deals": 2, "plays": 5, "cost_hands": 20}
 
 
 def test_a_level_is_measured_on_the_same_deals(
@@ -40,6 +40,7 @@ def test_a_level_is_measured_on_the_same_deals(
     assert document == json.loads(json.dumps(document)) and document["sha256"] == level.digest
     assert list(document["ladder"]) == list(STAGES) and list(document["gains"]["specific"]) == list(windows(20))
     assert len(document["strangers"]["by_opponent"]) == len(STRANGERS) + 1
+    assert 1 <= document["variety"]["different"] <= 5 and document["variety"]["cost"]["mean"]
     total = document["gains"]["total"]["9_20"]
     assert total["low"] < total["mean"] < total["high"] and total["newly_drawn"]["mean"] == pytest.approx(
         total["mean"], abs=1e-5

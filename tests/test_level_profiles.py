@@ -19,6 +19,7 @@ from agents.cli.levels import levels
 from agents.levels import profile as profiles
 from agents.levels.describe import describe_learning, what_is_learned
 from agents.levels.level import Level, LevelError, load_level
+from agents.levels.opponent_memory import OpponentMemory
 from agents.levels.player import LevelPlayer
 from agents.levels.profile import Profile, profile_path, read_learned, reset_level
 from agents.levels.responses import RESPONSES
@@ -36,6 +37,11 @@ def learned_hands(home: Path, level: Level, opponent: str = "anna") -> int:
     """How many hands of an opponent a level has on record."""
     (memory,) = read_learned(home, level, opponent).values()
     return int(memory.counts["could"][0, 0])
+
+
+def pooled(player: LevelPlayer) -> int:
+    """Hands that count for the growth of a player with a profile."""
+    return int(player.opponents.hands_learned(np.zeros(1, np.int64))[0])
 
 
 def play_with_profile(level: Level, home: Path, hands: int, opponent: str = "anna", seed: int = 5) -> np.ndarray:
@@ -80,13 +86,13 @@ def test_hands_of_all_opponents_count_once_each_for_growth(level: Level, tmp_pat
     assert list(shown) == ["anna", "ben", "cy"] and len({*shown.values()}) == 3
     for name in (*shown, "somebody new"):
         player = sessions[name] = LevelPlayer(level, 1, profile=Profile(tmp_path, level, name))
-        assert player.hands_learned(None, 1).tolist() == [sum(shown.values())]
+        assert pooled(player) == sum(shown.values())
     # What others teach the level meanwhile is seen with the next hand of one's own.
     play_series(sessions["ben"], make_simple(2), series=1, hands=8, seed=7)
     play_series(sessions["anna"], make_simple(2), series=1, hands=8, seed=7)
     now = {name: int(memory.records["hands"][0]) for name, memory in read_learned(tmp_path, level).items()}
     assert now["anna"] > shown["anna"] and now["ben"] > shown["ben"]
-    assert sessions["anna"].hands_learned(None, 1).tolist() == [sum(now.values())]
+    assert pooled(sessions["anna"]) == sum(now.values())
 
 
 def test_an_opponent_and_a_home_that_are_not_there_are_errors(level, tmp_path, capsys):
@@ -152,12 +158,14 @@ def test_a_profile_and_a_slot_learn_the_same(level: Level, tmp_path: Path) -> No
         for player in (stored, slot):
             player.observe_hands(views[k : k + 1], np.zeros(1, np.int64))
     again = LevelPlayer(level, 1, profile=Profile(tmp_path, level, "anna"))
-    contexts = [player.contexts(np.zeros(1, np.int64), 1)[0] for player in (stored, slot, again)]
-    assert contexts[0].any()
-    np.testing.assert_allclose(contexts[0], contexts[1], rtol=1e-5, atol=1e-6)
-    np.testing.assert_array_equal(contexts[0], contexts[2])
+    # Without a profile row 0 is nobody's.
+    means = [player.opponents.records["mean"][row] for player, row in ((stored, 0), (slot, 1), (again, 0))]
+    stranger = OpponentMemory().records
+    assert (means[0] != stranger["mean"][0]).any()
+    np.testing.assert_allclose(means[0], means[1])
+    np.testing.assert_array_equal(means[0], means[2])
     others = LevelPlayer(level, 1, profile=Profile(tmp_path, level, "ben"))
-    assert not others.contexts(np.zeros(1, np.int64), 1).any()
+    assert others.opponents.records.tobytes() == stranger.tobytes()
 
 
 def test_two_writers_both_count(level: Level, tmp_path: Path) -> None:

@@ -3,9 +3,8 @@
 import numpy as np
 from test_search import mid_hand
 
-from agents.arena.series import play_series
 from agents.config import parse_config
-from agents.levels.bench.variety import FixedLuckPlayer, measure_variety, without_variety
+from agents.levels.bench.variety import measure_variety
 from agents.levels.level import Level
 from agents.levels.player import LevelPlayer
 from agents.search.config import SearchConfig
@@ -13,46 +12,8 @@ from agents.search.player import SearchPlayer
 from ginenv.bots.heuristics import make_formula, make_simple
 from ginenv.engine.actions import KNOCK, PHASE_DISCARD, PHASE_DRAW, PHASE_UPCARD, UPCARD
 from ginenv.engine.melds import card_points
-from ginenv.tables.players import Player
 from ginenv.view.view import VIEW, make_views
 from tests.support.level_scenes import hands_of
-
-
-def settled(level: Level) -> Player:
-    """A level whose errors come again where it sees the same."""
-    calm = level.with_settings(hand_taste=0.0)
-    return FixedLuckPlayer(LevelPlayer(calm, 1, learn=False))
-
-
-def test_a_settled_level_plays_a_deal_the_same_way_every_time(level: Level) -> None:
-    def hands(player: Player) -> set[bytes]:
-        seen: list[bytes] = []
-        play_series(
-            player, make_simple(2), series=60, hands=1, seed=4, same_deal=True,
-            after=lambda views, slots, numbers: seen.extend(view["history"].tobytes() for view in views),
-        )  # fmt: skip
-        assert len(seen) == 60
-        return set(seen)
-
-    assert len(hands(LevelPlayer(level, 1, learn=False))) > 20
-    assert len(hands(settled(level))) == 1
-    assert len(hands(without_variety(level, 1))) == 1
-
-
-def test_a_settled_player_decides_by_what_it_sees(level: Level) -> None:
-    """Other luck changes nothing; another position has errors of its own."""
-    states = mid_hand(60)
-    views = make_views(states, states["turn"])
-    views = views[views["phase"] == PHASE_DISCARD]
-    other = views.copy()
-    other["luck"] += np.uint64(12345)
-    player, plain = settled(level), LevelPlayer(level, 1, learn=False)
-    slots = np.zeros(len(views), np.int64)
-    assert (player.act(views, slots) == player.act(other, slots)).all()
-    assert (plain.act(views, slots) != plain.act(other, slots)).any()
-    assert (views["luck"] != other["luck"]).all()
-    # The same errors as the level makes, not none.
-    assert (player.act(views, slots) != without_variety(level, 1).act(views, slots)).any()
 
 
 def searching(level: Level, **settings: float) -> Level:
@@ -86,25 +47,13 @@ def test_a_search_goes_by_what_its_level_knows(level: Level) -> None:
     assert (learns.act(views, others) == frozen.act(views, others)).all()
 
 
-def test_without_variety_a_search_takes_the_best_of_the_same_worlds(level: Level) -> None:
-    states = mid_hand(40)
-    views = make_views(states, states["turn"])
-    slots = np.arange(len(views))
-    free, calm = (without_variety(searching(level, slack=slack), 3) for slack in (2.0, 0.0))
-    assert (free.act(views, slots) == calm.act(views, slots)).all()
-    settled_but_free = FixedLuckPlayer(LevelPlayer(searching(level, slack=2.0), 3, learn=False))
-    assert (settled_but_free.act(views, slots) != calm.act(views, slots)).any()
-
-
 def test_variety_is_counted_by_deal_and_costs_what_errors_cost(level: Level) -> None:
-    found = measure_variety(level, make_simple(3), deals=3, plays=50, cost_hands=4000, seed=2)
-    assert len(found.different) == len(found.commonest) == 3
-    assert (found.different > 5).all() and (found.commonest >= 1 / found.different).all()
+    found = measure_variety(level, deals=3, plays=50, cost_hands=2000)
+    assert found["different"] > 5 and 1 / found["different"] <= found["commonest"] < 1 and found["cost"]["mean"] != 0
     # Without errors it is the same player, hand for hand.
     calm = level.with_settings(temperature=0.0, draw_temperature=0.0, hand_taste=0.0)
-    same = measure_variety(calm, make_simple(3), deals=2, plays=20, cost_hands=4000, seed=2)
-    assert (same.different == 1).all() and (same.commonest == 1).all()
-    assert same.cost.mean == 0 != found.cost.mean
+    same = measure_variety(calm, deals=2, plays=20, cost_hands=200)
+    assert (same["different"], same["commonest"], same["cost"]["mean"]) == (1, 1, 0)
 
 
 def scene(count: int = 60) -> np.ndarray:

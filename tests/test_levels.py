@@ -15,18 +15,18 @@ from agents.arena.series import play_series
 from agents.config import parse_config
 from agents.levels.action_choice import TASTE, choose
 from agents.levels.level import NAMES, Level, LevelSettings, load_level
-from agents.levels.opponent_memory import OpponentMemory
 from agents.levels.package import check_plays
 from agents.levels.player import LevelPlayer
 from agents.network.bounds import EVERYTHING, NOTHING, blank
-from agents.opponent_model.posterior import CONTEXT_WIDTH
-from ginenv.bots.heuristics import StylePlayer, make_formula, make_simple, style
+from agents.opponent_model.features import NUM_WEIGHTS
+from ginenv.bots.heuristics import make_formula, make_simple
 from ginenv.engine.actions import KNOCK, PHASE_DISCARD
 from ginenv.engine.melds import deadwood
 from ginenv.errors import GinError
 from ginenv.tables.players import make_player
 from ginenv.view.encoding import encode_views
 from ginenv.view.view import VIEW
+from tests.support.level_scenes import decisions
 from tests.support.refusals import refuses
 
 # --- bounds and choices ---------------------------------------------------------------------------------------------------------
@@ -34,15 +34,8 @@ from tests.support.refusals import refuses
 
 def positions(count: int = 40) -> np.ndarray:
     """Views of discards some way into hands."""
-    seen: list[np.void] = []
-
-    class Watcher(StylePlayer):
-        def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
-            seen.extend(view.copy() for view in views[(views["phase"] == PHASE_DISCARD) & (views["num_pile"] > 5)])
-            return super().act(views, slots)
-
-    play_series(Watcher(style("simple", knock=0, late=0)), make_formula(1), series=30, hands=1, seed=8)
-    return np.array(seen[:count], VIEW)
+    views = decisions()
+    return views[(views["phase"] == PHASE_DISCARD) & (views["num_pile"] > 5)][:count].copy()
 
 
 def test_a_beginner_cannot_tell_what_it_does_not_remember() -> None:
@@ -127,7 +120,6 @@ def test_what_is_known_moves_a_level_and_strangers_meet_its_network_alone(level:
     # The first hand is that of strangers.
     assert (points[0][:, 0] == points[1][:, 0]).all()
     assert learns.opponents.records["hands"].max() > 0 and not frozen.opponents.records["hands"].any()
-    assert not frozen.opponents.contexts.any()
     views = positions()
     learns.forget(np.arange(6))
     np.testing.assert_array_equal(learns.act(views, np.arange(len(views))), frozen.act(views, np.arange(len(views))))
@@ -159,23 +151,11 @@ def test_a_level_grows_by_the_logarithm_of_the_hands_that_it_has_seen(level: Lev
     for found, hands in zip(bias, (500, 5000), strict=True):
         assert found is not None
         np.testing.assert_allclose(
-            found[0], responses.logit_bias(np.zeros((1, CONTEXT_WIDTH)), np.array([paced.gained(hands)]))[0]
+            found[0], responses.logit_bias(np.zeros((1, NUM_WEIGHTS)), np.array([paced.gained(hands)]))[0]
         )
     assert LevelPlayer(paced, 1, learn=False).logit_bias(None, 1) is None
     with refuses(GinError, "experience", -1):
         make_player(f"{level.directory}:experience=-1")
-
-
-def test_a_level_grows_by_everybodys_hands(level: Level) -> None:
-    memory = OpponentMemory(pools_hands=True)
-    memory.widen(3)
-    memory.records["hands"] = [0, 30, 10]
-    memory.other_hands = 5
-    rows = np.array([0, 2])
-    assert memory.hands_learned(rows).tolist() == [45, 45]
-    # Opponents in an environment or a match say nothing of each other.
-    memory.pools_hands = False
-    assert memory.hands_learned(rows).tolist() == [0, 10]
 
 
 def test_what_is_forgotten_is_as_installed_bit_for_bit(level: Level) -> None:

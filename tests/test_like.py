@@ -10,7 +10,6 @@ from agents.arena.series import play_series
 from agents.datasets.source import PlayedGames
 from agents.datasets.store import write_games
 from agents.levels.level import load_level
-from agents.levels.opponent_memory import OpponentMemory
 from agents.levels.profile import Profile
 from agents.opponent_model.imitation import Imitation, full_weights
 from agents.opponent_model.posterior import Posteriors, shipped_prior
@@ -20,29 +19,14 @@ from ginenv.errors import GinError
 from ginenv.hands.hand import Hand
 from ginenv.hands.records import format_record
 from ginenv.tables.players import BasePlayer, Player, make_player
+from tests.support.level_scenes import hands_of
 from tests.support.refusals import refuses
 
 HANDS = 60
 
 
-class HandWatcher(BasePlayer):
-    """Another player that keeps the hands which it has seen end."""
-
-    def __init__(self, player: Player) -> None:
-        super().__init__()
-        self.player, self.views = player, []
-
-    def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
-        return self.player.act(views, slots)
-
-    def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
-        self.views.append(views.copy())
-
-
 def hands_against(opponent: Player) -> np.ndarray:
-    watcher = HandWatcher(make_player("knocker", 1))
-    play_series(watcher, opponent, series=HANDS, hands=1, seed=5)
-    return np.concatenate(watcher.views)
+    return np.array(hands_of(make_player("knocker", 1), opponent, 1, seed=5, series=HANDS))
 
 
 def taken(views: np.ndarray) -> float:
@@ -97,7 +81,7 @@ def record(directory: Path) -> Path:
 def test_a_profile_is_read_and_left_as_it_is(tmp_path):
     level = load_level("level-1")
     profile = Profile(tmp_path, level, "Ann")
-    profile.learn(hands_against(StylePlayer(style("takes-all"))), OpponentMemory())
+    profile.learn(hands_against(StylePlayer(style("takes-all"))))
     before = profile.path.read_bytes()
     player = make_player(f"like:profile={tmp_path},opponent=ann")
     assert taken(hands_against(player)) > taken(hands_against(imitation("takes-none"))) + 2
@@ -112,7 +96,7 @@ def test_what_shows_no_hand_is_refused(tmp_path):
         make_player(f"like:profile={tmp_path}")
     with refuses(GinError, "Ann"):
         make_player(f"like:profile={tmp_path},opponent=Ann")
-    Profile(tmp_path, load_level("level-1"), "Bob").learn(hands_against(make_player("simple"))[:1], OpponentMemory())
+    Profile(tmp_path, load_level("level-1"), "Bob").learn(hands_against(make_player("simple"))[:1])
     with refuses(GinError, "Ann", "Bob"):
         make_player(f"like:profile={tmp_path},opponent=Ann")
     with refuses(GinError, "Cid", "Ann", "Bob"):

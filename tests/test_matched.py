@@ -22,6 +22,7 @@ from ginenv.engine.rules import get_rules
 from ginenv.errors import GinError
 from ginenv.hands.hand import Hand
 from ginenv.tables.players import BasePlayer, Player, make_player
+from ginenv.view.view import VIEW
 from tests.support.refusals import refuses
 from tests.support.web_scenes import plain
 
@@ -141,7 +142,7 @@ def test_a_fixed_rating_stays_and_options_that_contradict_are_refused(tmp_path):
         make_player(f"matched:adapt=false,profile={tmp_path}")
     with refuses(GinError, "rating"):
         make_player(f"matched:rating=0,profile={tmp_path}")
-    for command in (["export", MATCHED, str(tmp_path / "out")], ["fit", MATCHED], ["variety", MATCHED]):
+    for command in (["export", MATCHED, str(tmp_path / "out")], ["fit", MATCHED], ["measure", MATCHED]):
         with refuses(LevelError, MATCHED):
             levels(command)
 
@@ -168,6 +169,15 @@ def test_a_person_is_known_again_rated_exported_and_reset(tmp_path, capsys):
     reset_level(tmp_path, level)
     assert person_rating(tmp_path, "Ann") is None
     assert matched(tmp_path).places(None, 1)[0] == matched().places(None, 1)[0]
+
+
+def test_what_one_person_teaches_is_not_of_the_next(tmp_path):
+    installed = matched().places(None, 1)[0]
+    ann = matched(tmp_path)
+    for _ in range(5):
+        ann.learn_into_profile(np.zeros(1, VIEW), (np.array([6.0]), np.array([-40.0])))
+    assert ann.places(None, 1)[0] > installed + 0.5
+    assert matched(tmp_path, "Bob").places(None, 1)[0] == matched().places(None, 1)[0] == installed
 
 
 def test_games_of_one_series_side_by_side_count_together(tmp_path):

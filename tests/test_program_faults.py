@@ -15,9 +15,8 @@ import pytest
 
 from agents.arena import MatchSettings, play_match
 from agents.arena.conformance import check
-from agents.arena.series import play_series
+from agents.arena.series import PlayersBySeries, play_series
 from agents.cli import main
-from agents.levels.bench.measure import PlayersBySeries
 from agents.programs.player import BotLimits, OutsidePlayer, fault_text
 from ginenv.bots.heuristics import make_formula, make_simple
 from ginenv.errors import GinError
@@ -266,7 +265,7 @@ def test_an_illegal_move_in_a_series_costs_that_hand_alone():
     try:
         with pytest.warns(UserWarning, match="illegal move: "):
             points = play_series(
-                make_simple(1), PlayersBySeries([program, make_formula(2)], 1), series=2, hands=6, seed=1
+                make_simple(1), PlayersBySeries([program, make_formula(2)], np.arange(2)), series=2, hands=6, seed=1
             )
     finally:
         program.close()

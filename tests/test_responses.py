@@ -7,44 +7,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents.arena.series import counting_hands, play_series
+from agents.arena.series import counting_hands
 from agents.cli import levels as levels_module
 from agents.config import ConfigError, parse_config
 from agents.levels import fit_responses as fit_module
 from agents.levels.fit_responses import FitConfig, fit_responses, hands_to_play
-from agents.levels.level import Level, LevelSettings, load_level
+from agents.levels.level import Level, LevelSettings
 from agents.levels.responses import RESPONSES, SPACE, Responses, add_logit_bias, features_of, read_responses
 from agents.network.bounds import EVERYTHING
 from agents.opponent_model.features import FEATURES, FIRST_KNOCK, NUM_WEIGHTS
-from agents.opponent_model.posterior import CONTEXT_WIDTH
-from ginenv.bots.heuristics import StylePlayer, make_formula, style
 from ginenv.engine.actions import KNOCK, NUM_ACTIONS, PHASE_DISCARD, UPCARD
 from ginenv.engine.melds import deadwood
 from ginenv.errors import GinError
-from tests.support.level_scenes import write_small_level
+from tests.support.level_scenes import decisions, write_small_level
 from tests.support.refusals import refuses
 
 FULL = LevelSettings(title="all").behaviour[0]  # type: ignore[call-arg]
-
-
-@pytest.fixture(scope="module")
-def level(tmp_path_factory: pytest.TempPathFactory) -> Level:
-    path = tmp_path_factory.mktemp("level") / "small"
-    write_small_level(path)
-    return load_level(str(path))
-
-
-def positions() -> np.ndarray:
-    """Views of decisions in hands between bots: ``VIEW[n]``."""
-    seen: list[np.ndarray] = []
-
-    class Watcher(StylePlayer):
-        def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
-            seen.append(views[views["phase"] <= PHASE_DISCARD].copy())
-            return super().act(views, slots)
-
-    play_series(Watcher(style("camper")), make_formula(1), series=30, hands=1, seed=8)
-    return np.concatenate(seen)
 
 
 def biased(views: np.ndarray, logit_bias: np.ndarray) -> np.ndarray:
@@ -54,7 +32,7 @@ def biased(views: np.ndarray, logit_bias: np.ndarray) -> np.ndarray:
 
 
 def test_knock_bias_moves_only_knocks_that_are_not_gin() -> None:
-    views = positions()
+    views = decisions()
     logit_bias = np.zeros((len(views), NUM_WEIGHTS))
     logit_bias[:, FEATURES.index("any knock")] = 2
     logits = biased(views, logit_bias)
@@ -72,7 +50,7 @@ def test_knock_bias_moves_only_knocks_that_are_not_gin() -> None:
 
 
 def test_upcard_bias_moves_only_the_upcard() -> None:
-    views = positions()
+    views = decisions()
     logit_bias = np.zeros((len(views), NUM_WEIGHTS))
     logit_bias[:, FEATURES.index("any upcard")] = -1.5
     logits = biased(views, logit_bias)
@@ -83,7 +61,7 @@ def test_upcard_bias_moves_only_the_upcard() -> None:
 
 
 def test_features_of_discards_are_of_the_card_that_goes() -> None:
-    for view in positions():
+    for view in decisions():
         if view["phase"] != PHASE_DISCARD:
             continue
         legal = np.array(view["legal"])[None]
@@ -102,21 +80,18 @@ def test_features_of_discards_are_of_the_card_that_goes() -> None:
 def test_responses_are_linear_within_bounds_and_have_a_general_part(level: Level) -> None:
     responses = level.responses
     assert responses is not None
-    contexts = np.random.default_rng(1).normal(size=(5, CONTEXT_WIDTH)).astype(np.float32) / 4
-    contexts[0], nothing = 0, np.zeros(5)
-    found = responses.logit_bias(contexts, nothing)
+    distances = np.random.default_rng(1).normal(size=(5, NUM_WEIGHTS)).astype(np.float32) / 4
+    distances[0], nothing = 0, np.zeros(5)
+    found = responses.logit_bias(distances, nothing)
     assert found.shape == (5, NUM_WEIGHTS) and not found[0].any() and found[1:].any()
-    np.testing.assert_allclose(responses.logit_bias(contexts / 2, nothing), found / 2, rtol=1e-6)
+    np.testing.assert_allclose(responses.logit_bias(distances / 2, nothing), found / 2, rtol=1e-6)
     # Who is unlike anybody is answered like the most unlike that the fit may meet.
     np.testing.assert_array_equal(
-        responses.logit_bias(1000 * contexts, nothing), responses.logit_bias(9000 * contexts, nothing)
+        responses.logit_bias(1e6 * distances, nothing), responses.logit_bias(9e6 * distances, nothing)
     )
-    # Certainties are not read: what is uncertain is near other people's already.
-    contexts[:, 1 + NUM_WEIGHTS :] = 1
-    np.testing.assert_array_equal(responses.logit_bias(contexts, nothing), found)
     # 2 points are a quarter of the general part, 3.5 are halfway to all of it, which is the most there is.
     for points, share in ((1.0, 0.125), (2.0, 0.25), (3.5, 0.625), (5.0, 1.0), (99.0, 1.0)):
-        general = responses.logit_bias(contexts, np.full(5, points)) - found
+        general = responses.logit_bias(distances, np.full(5, points)) - found
         np.testing.assert_allclose(general, np.repeat(share * responses.general[None], 5, 0))
 
 
@@ -139,7 +114,7 @@ def test_responses_of_wrong_shape_are_refused(level: Level, tmp_path: Path, chan
 
 
 def test_what_escapes_a_level_escapes_its_responses() -> None:
-    views = positions()
+    views = decisions()
     dull = LevelSettings(title="dull", remembered_discards=3, noticed_actions=0).behaviour[0]  # type: ignore[call-arg]
     logit_bias = np.random.default_rng(1).normal(size=(len(views), NUM_WEIGHTS))
     hidden = views.copy()
@@ -156,7 +131,7 @@ def test_what_escapes_a_level_escapes_its_responses() -> None:
 
 def test_gradients_are_those_of_the_log_probability(level: Level) -> None:
     """The chance of what is chosen, from many draws with biases a little to either side, grows as the gradient says."""
-    view = next(view for view in positions() if view["phase"] == PHASE_DISCARD and not view["legal"][1])
+    view = next(view for view in decisions() if view["phase"] == PHASE_DISCARD and not view["legal"][1])
     tries, step = 40_000, 0.1
     views = np.repeat(view[None], tries)
     views["luck"] = np.random.default_rng(2).integers(0, 2**64, tries, np.uint64)
@@ -181,7 +156,7 @@ def test_gradients_are_those_of_the_log_probability(level: Level) -> None:
 
 def test_max_logit_gap_is_halved_where_choices_are_uniform(level: Level) -> None:
     """Its choices would say nothing of what it leans to, and steps as long as its temperature would leave its reach."""
-    views = positions()
+    views = decisions()
     rows, moves = np.arange(len(views)), np.zeros((len(views), NUM_WEIGHTS))
 
     def tried(temperature: float) -> np.ndarray:

@@ -18,8 +18,9 @@ from agents.arena.luck import LuckMeter
 from agents.deal_streams import Domain, deal_keys, luck_words
 from agents.programs.player import fault_text, forfeiting
 from ginenv.engine.rules import Rules, get_rules
+from ginenv.errors import GinError
 from ginenv.tables.kernels import SERIES
-from ginenv.tables.players import Player
+from ginenv.tables.players import BasePlayer, Player
 
 # Called with the player's final views, the series, and the numbers of the hands that ended.
 AfterHands = Callable[[np.ndarray, np.ndarray, np.ndarray], None]
@@ -50,6 +51,36 @@ def report_hands(hands: int) -> None:
     """Tells all counters that hands have ended: now, in an earlier run, or in another process."""
     for count in _counters.get():
         count(hands)
+
+
+class PlayersBySeries(BasePlayer):
+    """Several players, each with series of its own.
+
+    Args:
+        players: the players.
+        which: the number of the player of each series, ``int64[series]``.
+    """
+
+    name = "players by series"
+
+    def __init__(self, players: Sequence[Player], which: np.ndarray) -> None:
+        super().__init__()
+        self.players, self.which = players, which
+
+    @property
+    def forfeits(self) -> bool:
+        """Whether a program among the players forfeits hands."""
+        return any(getattr(player, "forfeits", False) for player in self.players)
+
+    def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
+        """Asks each player about its own series."""
+        if slots is None:
+            raise GinError("slots are missing; players by series need the series of each view")
+        actions, numbers = np.empty(len(views), np.int64), self.which[slots]
+        for k in np.unique(numbers):
+            rows = numbers == k
+            actions[rows] = self.players[k].act(views[rows], slots[rows])
+        return actions
 
 
 class _Points(Observer):

@@ -8,7 +8,6 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 from tyro.conf import Positional, arg
 from tyro.extras import SubcommandApp
 
@@ -18,10 +17,9 @@ from agents.files import check_directory, check_writable, write_json, writing
 from agents.levels.bench.measure import MeasureConfig, summary
 from agents.levels.bench.measure import hands_to_play as hands_to_measure
 from agents.levels.bench.measure import measure as measure_level
-from agents.levels.bench.variety import measure_variety
 from agents.levels.describe import describe_learning, what_is_learned
 from agents.levels.fit_responses import FitConfig, fit_responses, hands_to_play
-from agents.levels.level import LEVEL, NAMES, Level, LevelSettings, load_level
+from agents.levels.level import LEVEL, NAMES, LevelSettings, load_level
 from agents.levels.package import build_level, export_level, import_level, read_settings
 from agents.levels.profile import read_learned, reset_level
 from agents.levels.responses import RESPONSES
@@ -30,8 +28,7 @@ from agents.network.player import network_directory
 from agents.play.store import FILE, Home, default_home
 from agents.player_names import canonical_name
 from agents.reports.terminal import new_table, plain_console, progress_bar
-from ginenv.bots.heuristics import make_formula
-from ginenv.errors import GinError, UnknownNameError, check_integer, quoted, unknown_name
+from ginenv.errors import GinError, UnknownNameError, unknown_name
 
 app = SubcommandApp()
 
@@ -66,7 +63,7 @@ def show(level: Annotated[str | None, Positional, arg(metavar="[LEVEL]")] = None
     decisions = [one.about.get("decisions") for one in found]
     table.add_row("decisions trained", *("–" if count is None else f"{count:,}" for count in decisions))
     table.add_row("learns", *("yes" if one.learns else "no" for one in found))
-    table.add_row("sha256", *(one.digest[:12] for one in found))
+    table.add_row("sha256", *(one.digest[:10] for one in found))
     console = plain_console()
     with console.capture() as shown:
         console.print(table)
@@ -84,10 +81,10 @@ def learned(level: LevelName, home: Path | None = None, opponent: str | None = N
         as_json: print JSON, one object for each opponent.
     """
     home, found = _home(home), load_level(level)
-    if opponent == "":
-        raise GinError("opponent must be a name, not empty; leave it out to describe all opponents")
     if opponent is not None and found.learns:
-        _check_opponent_name(opponent, home, found)
+        opponents = read_learned(home, found)
+        if canonical_name(opponent, opponents) not in opponents:
+            raise UnknownNameError(unknown_name("opponent", opponent, opponents))
     with ExitStack() as stack:
         # A directory in which nobody has sat at a table has no hands on record.
         hands = stack.enter_context(Home(home)).last_hands if (home / FILE).is_file() else lambda name: ()
@@ -103,15 +100,6 @@ def _home(named: Path | None) -> Path:
     if named is not None and not named.is_dir():
         raise GinError(f"home {named} does not exist; name the directory that holds what levels learned")
     return home
-
-
-def _check_opponent_name(opponent: str, home: Path, level: Level) -> None:
-    """Refuses an opponent whom the level has not met."""
-    learned_opponents = read_learned(home, level)
-    if not learned_opponents:
-        raise UnknownNameError(f"unknown opponent {quoted(opponent)}: {level.name} has learned of nobody yet")
-    if canonical_name(opponent, learned_opponents) not in learned_opponents:
-        raise UnknownNameError(unknown_name("opponent", opponent, learned_opponents))
 
 
 @app.command
@@ -155,38 +143,14 @@ def take_in(source: Source, to: Target) -> str:
 
 
 @app.command
-def variety(level: LevelName, deals: int = 100, plays: int = 1000, hands: int = 20000) -> str:
-    """How differently a level plays the same deals, and what that costs.
-
-    Args:
-        level: name or directory.
-        deals: number of deals.
-        plays: how often each deal is played.
-        hands: number of hands that measure the cost, 20 or more.
-    """
-    for name, count, least in (("deals", deals, 1), ("plays", plays, 1), ("hands", hands, 20)):
-        check_integer(name, count, least)
-    found = load_level(level)
-    found.check_files()
-    total = deals * plays + 20 * max(2, hands // 10)
-    with progress_bar(plain_console(stderr=True), total, f"{found.name}, hands") as tick, counting_hands(tick):
-        seen = measure_variety(found, make_formula(1), deals, plays, hands)
-    return (
-        f"{found.name}, {deals} deals {plays} times against formula: median {np.median(seen.different):.0f} different hands, "
-        f"commonest hand {100 * np.median(seen.commonest):.1f} % in the median deal, {100 * seen.commonest.max():.1f} % in the worst; "
-        f"against its most probable choices that costs {seen.cost.text()} points per hand ({hands} hands)"
-    )
-
-
-@app.command
 def measure(level: LevelName, above: str = "", out: Path | None = None, set: tuple[str, ...] = ()) -> str:
-    """What a level gains by learning, from styles and strangers that no fit meets, and how it stands on the ladder.
+    """What a level gains by learning, how it stands on the ladder, and how differently it plays the same deals.
 
     Args:
         level: name or directory.
         above: the next level of the ladder, by name or directory, for games as installed and after 500 and 5,000 hands.
         out: file for all figures, as JSON.
-        set: settings of ``agents.levels.bench.measure.MeasureConfig`` that differ from the default, as key=value (``series=8 hands=300``).
+        set: settings of ``agents.levels.bench.measure.MeasureConfig`` that differ from the default, as key=value (``series=8 deals=0``).
     """
     config: MeasureConfig = parse_config(override({"above": above}, set), MeasureConfig, "--set")
     found, console = load_level(level), plain_console(stderr=True)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from agents.files import check_writable, write_atomic
-from agents.levels.level import FILES, Level, LevelError
+from agents.levels.level import FILES, Level, LevelError, files_of
 from agents.levels.responses import RESPONSES
 from ginenv.errors import GinError
 
@@ -32,18 +32,15 @@ def pack(level: Level, file: Path) -> None:
     Raises:
         GinError: if the file exists already or cannot be written.
     """
-    directory = level.directory
     if file.exists():
         raise LevelError(f"{file} is there already; name another file")
     check_writable(file)
 
     def write(path: str) -> None:
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name in _ALLOWED:
-                if (directory / name).is_file():
-                    archive.writestr(
-                        zipfile.ZipInfo(name, _DATE), (directory / name).read_bytes(), zipfile.ZIP_DEFLATED
-                    )
+            for name in files_of(level.directory):
+                content = (level.directory / name).read_bytes()
+                archive.writestr(zipfile.ZipInfo(name, _DATE), content, zipfile.ZIP_DEFLATED)
 
     write_atomic(file, write)
 
@@ -63,7 +60,14 @@ def unpacked(file: Path) -> Iterator[Path]:
         made.mkdir()
         try:
             with zipfile.ZipFile(file) as archive:
-                _unpack(archive, made, file)
+                names = archive.namelist()
+                if strange := [name for name in names if name not in _ALLOWED or names.count(name) > 1]:
+                    holds = f"a level's file holds {', '.join(_ALLOWED)}, each once"
+                    raise LevelError(f"{file} holds {strange[0][:80]!r}; {holds}")
+                if sum(member.file_size for member in archive.infolist()) > _MAX_BYTES:
+                    raise LevelError(f"{file} unpacks to more than {_MAX_BYTES >> 20} MiB, which no level does")
+                # A member whose content is longer than it says fails its checksum.
+                archive.extractall(made)
         except (OSError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError) as error:
             raise LevelError(f"{file} is not a level that was exported to a file ({error})") from None
         try:
@@ -71,19 +75,3 @@ def unpacked(file: Path) -> Iterator[Path]:
         except GinError as error:
             # The temporary path means nothing to the user.
             raise LevelError(str(error).replace(str(made), str(file))) from None
-
-
-def _unpack(archive: zipfile.ZipFile, directory: Path, file: Path) -> None:
-    """Unpacks the members. Only the names of a level's files are allowed, so nothing is written elsewhere; the size is limited."""
-    names = archive.namelist()
-    strange = [name for name in names if name not in _ALLOWED] or [name for name in names if names.count(name) > 1]
-    if strange:
-        raise LevelError(f"{file} holds {strange[0][:80]!r}; a level's file holds {', '.join(_ALLOWED)}, each once")
-    left = _MAX_BYTES
-    for name in names:
-        with archive.open(name) as member:
-            content = member.read(left + 1)
-        left -= len(content)
-        if left < 0:
-            raise LevelError(f"{file} unpacks to more than {_MAX_BYTES >> 20} MiB, which no level does")
-        (directory / name).write_bytes(content)

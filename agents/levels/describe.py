@@ -10,14 +10,12 @@ from typing import Any
 import numpy as np
 
 from agents.levels.level import Level
-from agents.levels.opponent_memory import OpponentMemory
 from agents.levels.player import LevelPlayer
 from agents.levels.profile import read_learned
 from agents.levels.ratings import PersonRating, person_rating
-from agents.levels.responses import SPACE, add_logit_bias, known_distances
+from agents.levels.responses import SPACE, add_logit_bias, bounded
 from agents.levels.traits import Trait, times, traits_of
 from agents.opponent_model.features import FEATURES, NUM_WEIGHTS
-from agents.opponent_model.posterior import CONTEXT_WIDTH
 from ginenv.engine.actions import NUM_ACTIONS, PHASE_DISCARD, action_name
 from ginenv.engine.cards import card_name, cards_of
 from ginenv.engine.state import NO_CARD
@@ -188,7 +186,7 @@ def what_is_learned(
     player = LevelPlayer(level.with_settings(worlds=0, temperature=0, draw_temperature=0, hand_taste=0))
     found = []
     for name, memory in read_learned(home, level, opponent).items():
-        shown, grown = int(memory.records["hands"][0]), _hands_learned(memory)
+        shown, grown = int(memory.records["hands"][0]), int(memory.hands_learned(np.zeros(1, np.int64))[0])
         depends = level.responses is not None and level.responses.depends_on_opponent
         learned = Learned(
             level.name,
@@ -199,19 +197,16 @@ def what_is_learned(
             depends,
             person_rating(home, name) if level.dial is not None else None,
             traits_of(memory.records[0], memory.counts[0]) if shown else [],
-            _position(player, memory.contexts[0], grown, hands(name)) if shown and depends else None,
+            _position(player, memory.posteriors.distances(np.zeros(1, np.int64))[0], grown, hands(name))
+            if shown and depends
+            else None,
         )
         found.append(learned)
     return found
 
 
-def _hands_learned(memory: OpponentMemory) -> int:
-    """Hands that count for the level's growth: the same for all opponents on record."""
-    return int(memory.hands_learned(np.zeros(1, np.int64))[0])
-
-
 def _position(
-    player: LevelPlayer, context: np.ndarray, grown: int, hands: Sequence[tuple[int, int, int, Hand]]
+    player: LevelPlayer, distances: np.ndarray, grown: int, hands: Sequence[tuple[int, int, int, Hand]]
 ) -> Position | None:
     """The position in which what is known of the opponent moves the level's choice most, of those where it changes the choice."""
     views, places = [], []
@@ -226,13 +221,12 @@ def _position(
     if not views:
         return None
     seen = np.concatenate(views)
-    contexts = np.stack([np.zeros(CONTEXT_WIDTH, np.float32), context])
-    biases = player.level.logit_bias(contexts, np.full(2, grown))
+    biases = player.level.logit_bias(np.stack([np.zeros_like(distances), distances]), np.full(2, grown))
     assert biases is not None
     installed = player.choose(seen, None)
     stranger, now = (player.choose(seen, np.repeat(bias[None], len(seen), 0)) for bias in biases)
     pushes = [
-        _pushes(player, context, seen[k], installed[k], now[k])
+        _pushes(player, distances, seen[k], installed[k], now[k])
         if installed[k] != now[k] != stranger[k]
         else np.zeros(NUM_WEIGHTS)
         for k in range(len(seen))
@@ -249,17 +243,17 @@ def _position(
         " ".join(map(card_name, cards_of(int(view["hand"])))),
         "" if view["upcard"] == NO_CARD or view["phase"] == PHASE_DISCARD else card_name(int(view["upcard"])),
         *(action_name(int(actions[best]), int(view["phase"])) for actions in (installed, now)),
-        reason=_MEANING[FEATURES[belief]][0 if context[1 + belief] > 0 else 1],
+        reason=_MEANING[FEATURES[belief]][0 if distances[belief] > 0 else 1],
     )
 
 
-def _pushes(player: LevelPlayer, context: np.ndarray, view: np.void, before: int, after: int) -> np.ndarray:
+def _pushes(player: LevelPlayer, distances: np.ndarray, view: np.void, before: int, after: int) -> np.ndarray:
     """How far each thing known of an opponent moves a level from one action towards another, in logits: ``float32[NUM_WEIGHTS]``."""
     responses = player.level.responses
     assert responses is not None
     views = np.repeat(np.array([view]), NUM_WEIGHTS)
     logits = np.zeros((NUM_WEIGHTS, NUM_ACTIONS), np.float32)
-    biases = known_distances(context[None])[0][:, None] * responses.specific
+    biases = bounded(distances)[:, None] * responses.specific
     add_logit_bias(views, player.behaviour[0], views["legal"].astype(np.int64), biases, np.zeros(1, SPACE), logits)
     return logits[:, after] - logits[:, before]
 
@@ -301,7 +295,7 @@ def describe_learning(
     lines = [line for found in everything for line in _of_opponent(found)]
     if not lines:
         lines.append(f"{level.name} has learned nothing yet; it plays as installed.")
-    grown = _hands_learned(read_learned(home, level, "")[""])
+    grown = everything[0].hands_of_all if everything else 0
     if grown and (gained := level.gained(grown)):
         hands_text = f"{grown} hand{'s' if grown > 1 else ''}"
         lines.append(

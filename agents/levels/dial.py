@@ -124,16 +124,11 @@ class Dial:
         return np.array([np.interp(0.0, row[::-1], GRID[::-1]) for row in self.points])
 
 
-def read_dial(content: bytes) -> Dial:
-    """The dial of a file of ``python -m benchmarks.adaptation.dial``."""
-    document: Any = parse_json(content)
+@cache
+def shipped_dial() -> Dial:
+    """The dial that ships, as ``python -m benchmarks.adaptation.dial`` wrote it."""
+    document: Any = parse_json(read_bytes(DATA))
     rows = document["places"]
     return Dial(
         np.array([row["points"] for row in rows]), np.array([row["deviation"] for row in rows]), document["network"]
     )
-
-
-@cache
-def shipped_dial() -> Dial:
-    """The dial that ships."""
-    return read_dial(read_bytes(DATA))

@@ -20,13 +20,12 @@ from typing import Any
 import numpy as np
 from pydantic import Field, model_validator
 
-from agents.arena.series import play_series
+from agents.arena.series import PlayersBySeries, play_series
 from agents.config import Config
 from agents.deal_streams import Domain
-from agents.levels.action_choice import TASTE, choose, draw_tastes
 from agents.levels.level import PACE_HANDS, Level
 from agents.levels.player import LevelPlayer
-from agents.levels.responses import SPACE, Responses, features_of, known_distances
+from agents.levels.responses import Responses, bounded, features_of
 from agents.network.checkpoint import WEIGHTS
 from agents.opponent_model.features import FIRST_DRAW, FIRST_KNOCK, NUM_WEIGHTS
 from agents.opponent_model.posterior import Posteriors
@@ -34,7 +33,7 @@ from ginenv.bots.heuristics import StylePlayer
 from ginenv.bots.population import draw_styles
 from ginenv.engine.actions import NUM_ACTIONS, PHASE_DISCARD
 from ginenv.engine.jit import kernel
-from ginenv.tables.players import BasePlayer, make_player
+from ginenv.tables.players import make_player
 
 Progress = Callable[[str], None]
 # Numbers of hands after which what is known of each style is recorded.
@@ -146,52 +145,20 @@ class _GradientPlayer(_BiasedPlayer):
 
     def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
         assert slots is not None
-        n = len(views)
-        behaviours = np.repeat(self.behaviour, n)
-        seen = self._see(views, behaviours)
-        logits, (_, _, legal, words) = self._logits(views, seen, self.logit_bias(slots, n)), seen
-        tastes, actions = np.zeros(n, TASTE), np.empty(n, np.int64)
-        draw_tastes(views, behaviours, self.seed & 0xFFFFFFFF, tastes)
-        choose(views, behaviours, tastes, logits, legal, words, actions, np.zeros(logits.shape, np.float32))
-        _score(
-            views,
-            self.behaviour[0],
-            logits,
-            legal,
-            actions,
-            np.asarray(slots, np.int64),
-            np.zeros(1, SPACE),
-            self.scores,
-        )
+        actions, logits, legal = self._decide(views, self.logit_bias(slots, len(views)))
+        rows = np.asarray(slots, np.int64)
+        _score(views, self.behaviour[0], logits, legal, actions, rows, self._space, self.scores)
         return actions
 
 
-class _Opponents(BasePlayer):
-    """The opponents in a fit, styles and strong players; slots go through all of them in turn.
-
-    Args:
-        level: whose responses are found; as installed it is one of the strong players.
-        config: of the fit.
-    """
-
-    def __init__(self, level: Level, config: FitConfig) -> None:
-        super().__init__()
-        self.styles = StylePlayer(draw_styles(config.seed, config.styles))
-        itself = LevelPlayer(level.with_settings(worlds=0), config.seed + 1, learn=False)
-        self.strong = [itself, *(make_player(name, config.seed) for name in STRONG)]
-        self.first_strong, self.count = config.styles, config.opponents
-
-    def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
-        assert slots is not None
-        numbers = np.asarray(slots) % self.count
-        weak, actions = numbers < self.first_strong, np.empty(len(views), np.int64)
-        shares = [(self.styles, weak)] + [
-            (player, ~weak & (numbers % len(self.strong) == k)) for k, player in enumerate(self.strong)
-        ]
-        for player, rows in shares:
-            if rows.any():
-                actions[rows] = player.act(views[rows], numbers[rows])
-        return actions
+def _opponents(level: Level, config: FitConfig) -> PlayersBySeries:
+    """The opponents in a fit, styles and strong players, the level as installed among these; series go through all of them in turn."""
+    numbers = np.arange(config.series) % config.opponents
+    styles = draw_styles(config.seed, config.styles)[numbers % config.styles]
+    itself = LevelPlayer(level.with_settings(worlds=0), config.seed + 1, learn=False)
+    strong = [itself, *(make_player(name, config.seed) for name in STRONG)]
+    which = np.where(numbers < config.styles, 0, 1 + numbers % len(strong))
+    return PlayersBySeries([StylePlayer(styles), *strong], which)
 
 
 def hands_to_play(level: Level, config: FitConfig) -> int:
@@ -205,13 +172,13 @@ class _Fit:
 
     def __init__(self, level: Level, config: FitConfig, say: Progress) -> None:
         self.level, self.config, self.say = level, config, say
-        self.opponents = _Opponents(level, config)
+        self.opponents = _opponents(level, config)
         self.distances = self._known_distances()
         self.round = 0
 
     def _known_distances(self) -> np.ndarray:
         """What is known of the opponent of each series, ``float64[series, NUM_WEIGHTS]``."""
-        count, config = self.opponents.count, self.config
+        count, config = self.config.opponents, self.config
         posteriors, hands = Posteriors(count), np.zeros(count, np.int64)
         found = np.zeros((len(HISTORIES), count, NUM_WEIGHTS))
 
@@ -220,7 +187,7 @@ class _Fit:
             hands[rows] += 1
             for k, length in enumerate(HISTORIES):
                 ready = rows[hands[rows] == length]
-                found[k, ready] = known_distances(posteriors.context(ready))
+                found[k, ready] = bounded(posteriors.distances(ready))
 
         player = LevelPlayer(self.level.with_settings(worlds=0), config.seed, learn=False)
         options = {"hands": HISTORIES[-1], "seed": config.seed, "domain": Domain.TRAIN}
@@ -285,8 +252,9 @@ class _Fit:
         step = each.mean(0)
         rate = min(self.config.rate, _LONGEST / max(1e-12, float(np.linalg.norm(step, axis=1).max())))
         # Series against the same opponent are alike.
-        by_opponent = np.stack([each[k :: self.opponents.count].mean(0) for k in range(self.opponents.count)])
-        return rate * step, rate**2 * by_opponent.var(0) / self.opponents.count
+        count = self.config.opponents
+        by_opponent = np.stack([each[k::count].mean(0) for k in range(count)])
+        return rate * step, rate**2 * by_opponent.var(0) / count
 
     def gains(self, general: np.ndarray) -> np.ndarray:
         """Points per hand that shares of some biases against everybody gain at the level's own temperatures, as far as they rise."""
@@ -328,7 +296,7 @@ def fit_responses(level: Level, config: FitConfig, say: Progress = lambda words:
         gains = fit.gains(general)
     nothing = Responses(general, gains, np.zeros((NUM_WEIGHTS, NUM_WEIGHTS)), {})
     grown = level.settings.gained(np.array([PACE_HANDS]))
-    fixed = nothing.logit_bias(np.zeros((1, 1 + NUM_WEIGHTS)), grown)[0]
+    fixed = nothing.logit_bias(np.zeros((1, NUM_WEIGHTS)), grown)[0]
     specific, more = fit.climb(fixed, fit.distances, config.specific_rounds)
     return Responses(
         general, gains, config.caution * specific, _about(level, config, began) | {"points": rounds + more}

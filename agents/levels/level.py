@@ -159,17 +159,17 @@ class Level:
                 f"{self.name} is the network that ships, at its opponent's strength: it cannot be copied, fitted or measured as a level"
             )
 
-    def logit_bias(self, contexts: np.ndarray, hands: np.ndarray) -> np.ndarray | None:
+    def logit_bias(self, distances: np.ndarray, hands: np.ndarray) -> np.ndarray | None:
         """The biases of its choices against some opponents.
 
         Args:
-            contexts: what is known of each, ``float32[n, CONTEXT_WIDTH]``.
+            distances: how far each is from other people (``Posteriors.distances``), ``float32[n, NUM_WEIGHTS]``.
             hands: number of hands that it has learned from in all, ``int64[n]``.
 
         Returns:
             ``float64[n, NUM_WEIGHTS]``; ``None`` for a level that learns nothing.
         """
-        return None if self.responses is None else self.responses.logit_bias(contexts, self.settings.gained(hands))
+        return None if self.responses is None else self.responses.logit_bias(distances, self.settings.gained(hands))
 
     def gained(self, hands: int) -> float:
         """Points per hand that it has gained on everybody after some hands: no more than its responses can."""
@@ -214,8 +214,8 @@ def _load_actor(directory: Path, numpy: bool) -> tuple[Actor | NumpyActor, dict[
     return load_checkpoint(directory)
 
 
-def load_matched(dial: Dial | None, numpy: bool = False) -> Level:
-    """The network that ships with a dial; ``None`` for the one that ships."""
+def _load_matched(numpy: bool) -> Level:
+    """The network that ships, with its dial."""
     from agents.levels.dial import PATH, shipped_dial
 
     top = {name: values[-1] for name, values in PATH.items()}
@@ -224,7 +224,7 @@ def load_matched(dial: Dial | None, numpy: bool = False) -> Level:
     actor, metadata = _load_actor(directory, numpy)
     settings = parse_config({"title": "your equal"} | top, LevelSettings, MATCHED)
     digest = digest_of(directory, FILES[:2])
-    return Level(MATCHED, directory, settings, actor, None, metadata["about"], digest, dial or shipped_dial())
+    return Level(MATCHED, directory, settings, actor, None, metadata["about"], digest, shipped_dial())
 
 
 def load_level(name: str | int | Path, with_responses: bool = True, numpy: bool = False) -> Level:
@@ -238,25 +238,20 @@ def load_level(name: str | int | Path, with_responses: bool = True, numpy: bool 
     Raises:
         GinError: if there is no such level, or one of its files is missing, damaged or of another version.
     """
-    names = (*NAMES, MATCHED)
-    if name == "":
-        raise LevelError(f"level must be one of {', '.join(names)} or a level's directory, not empty")
     is_path = isinstance(name, Path)
     if name == MATCHED:
-        return load_matched(None, numpy)
+        return _load_matched(numpy)
     text = f"level-{name}" if str(name).isdecimal() and not is_path else str(name)
     directory = INSTALLED / text if text in NAMES and not is_path else Path(text)
-    if not (directory / LEVEL).is_file():
-        if directory.is_dir():
+    if not text or not (directory / LEVEL).is_file():
+        allowed = f"a level is one of {', '.join((*NAMES, MATCHED))}, or a level's directory"
+        if text and directory.is_dir():
             raise LevelError(f"{directory} is not a level's directory: it has no {LEVEL}; gin levels build makes one")
         if directory.is_file():
             raise LevelError(f"level {not_a_directory(text)}")
         if text in player_names() and not is_path:
-            raise LevelError(
-                f"{text} is a player, but not a level; a level is one of {', '.join(names)} or a level's directory"
-            )
-        hint = did_you_mean(text, names)
-        raise LevelError(f"level {str(name)!r} does not exist{hint}; known: {', '.join(names)}, or a level's directory")
+            raise LevelError(f"{text} is a player, but not a level; {allowed}")
+        raise LevelError(f"level {str(name)!r} does not exist{did_you_mean(text, (*NAMES, MATCHED))}; {allowed}")
     source = f"level {directory}"
     values = read_json_object(directory / LEVEL, source)
     if values.get("format") != FORMAT_VERSION:

@@ -6,8 +6,6 @@ that the next hand is even.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from agents.levels.level import MATCHED, Level, load_level
@@ -49,12 +47,6 @@ class MatchedPlayer(LevelPlayer):
         bounds = [(memory, attention) for memory in range(_MEMORIES) for attention in range(_ATTENTIONS)]
         self.features = HeuristicFeatures(bounds)
 
-    def with_profile(self, profile: Profile) -> MatchedPlayer:
-        """The same player with the memory of a profile; the network is shared."""
-        player: Any = super().with_profile(profile)
-        player.luck = OwnLuck()
-        return player
-
     @property
     def shares_choices(self) -> bool:
         """No: it plays each opponent in its own way."""
@@ -64,12 +56,8 @@ class MatchedPlayer(LevelPlayer):
         """Where on the dial it meets each opponent, ``float64[n]``."""
         if self.place is not None:
             return np.full(n, self.place)
-        # Nobody gets a row before the first hand is over.
-        rows = [0] * n if slots is None or self.profile is not None else map(self._row_of, np.asarray(slots).tolist())
-        return self.dial.even_places(self.opponents.strengths[list(rows)])
-
-    def _row_of(self, slot: int) -> int:
-        return self._rows.get(slot, 0)
+        rows = self.rows_of(slots if self.learns else None, n)
+        return self.dial.even_places(self.opponents.strengths[rows])
 
     def act_with_policy(self, views: np.ndarray, slots: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Actions, and the probabilities of all (``ginenv.tables.players.KnownPolicy``)."""
@@ -81,10 +69,6 @@ class MatchedPlayer(LevelPlayer):
         if slots is not None and self.learns and len(views):
             self.luck.add(views, np.asarray(slots))
         return self.choose(views, None, policy, behaviours), policy
-
-    def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
-        """Chooses for every view (see ``ginenv.tables.players.Player``)."""
-        return self.act_with_policy(views, slots)[0]
 
     def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
         """Learns from finished hands; a profile is written before this returns."""

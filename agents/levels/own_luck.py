@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.arena.hand_value import HandValue, shipped_value
+from agents.arena.hand_value import shipped_value
 from agents.search.worlds import base_world, draw_hands, fill_world
 from ginenv.engine.actions import PHASE_DISCARD, PHASE_DRAW, PHASE_UPCARD
 from ginenv.engine.engine import NO_CARD, STATE
@@ -71,14 +71,10 @@ def _order_deck(states):
 
 
 class OwnLuck:
-    """Adds up one player's luck in the hands that it has in play.
+    """Adds up one player's luck in the hands that it has in play, by the value function that ships."""
 
-    Args:
-        value: the value function; the one that ships by default.
-    """
-
-    def __init__(self, value: HandValue | None = None) -> None:
-        self.value = value or shipped_value()
+    def __init__(self) -> None:
+        self.value = shipped_value()
         # By slot and the hand's own random word: its luck in points, and up to where the record has been read.
         self._hands: dict[tuple[int, int], tuple[float, int]] = {}
 

@@ -68,20 +68,17 @@ class LevelPlayer(BasePlayer):
         self.search = _search(level, self.policy) if level.settings.worlds else None
         if self.search is not None:
             self.search.reset(seed)
-        self.opponents = OpponentMemory()
+        self.opponents = OpponentMemory() if profile is None else profile.memory()
         self._rows: dict[int, int] = {}
         self._space = np.zeros(1, SPACE)
-        if profile is not None:
-            profile.show(self.opponents)
 
     def with_profile(self, profile: Profile) -> LevelPlayer:
         """The same level with the memory of a profile; the network is shared."""
         player = copy.copy(self)
-        player.profile, player.learns, player.opponents, player._rows = profile, self.level.learns, OpponentMemory(), {}
+        player.profile, player.learns, player.opponents, player._rows = profile, self.level.learns, profile.memory(), {}
         if self.search is not None:
             player.search = _search(self.level, player.policy)
             player.search.reset(self.seed)
-        profile.show(player.opponents)
         return player
 
     @property
@@ -123,21 +120,13 @@ class LevelPlayer(BasePlayer):
             rows = [row for slot in np.asarray(slots).tolist() if (row := self._rows.get(slot)) is not None]
             self.opponents.forget(np.array(rows, np.int64))
 
-    def contexts(self, slots: np.ndarray | None, n: int) -> np.ndarray:
-        """What is known of each opponent, ``float32[n, CONTEXT_WIDTH]``; zeros where nothing is."""
-        # The rows first: making room for a new opponent replaces the array.
-        rows = self.rows_of(slots, n)
-        return self.opponents.contexts[rows]
-
-    def hands_learned(self, slots: np.ndarray | None, n: int) -> np.ndarray:
-        """Hands that it has learned from when it meets each opponent, of everybody whose hands count together: ``int64[n]``."""
-        return self.experience + self.opponents.hands_learned(self.rows_of(slots, n))
-
     def logit_bias(self, slots: np.ndarray | None, n: int) -> np.ndarray | None:
         """The biases of its choices against each opponent, ``float64[n, NUM_WEIGHTS]``; ``None`` if it knows nothing."""
         if not (self.learns or self.experience):
             return None
-        return self.level.logit_bias(self.contexts(slots, n), self.hands_learned(slots, n))
+        rows = self.rows_of(slots, n)
+        distances = self.opponents.posteriors.distances(rows)
+        return self.level.logit_bias(distances, self.experience + self.opponents.hands_learned(rows))
 
     def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
         """Chooses for every view (see ``ginenv.tables.players.Player``).
@@ -145,20 +134,15 @@ class LevelPlayer(BasePlayer):
         Raises:
             GinError: if ``views`` is no ``VIEW[n]``.
         """
-        views = as_batch(views, VIEW, "VIEW")
-        n = len(views)
-        if self.search is not None:
-            return self.search.act(views, slots)
-        return self.choose(views, self.logit_bias(slots, n))
+        return self.act_with_policy(views, slots)[0]
 
     def act_with_policy(self, views: np.ndarray, slots: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """What ``act`` chooses, and with which probabilities (``ginenv.tables.players.KnownPolicy``); those of a search are not known."""
         views = as_batch(views, VIEW, "VIEW")
-        n = len(views)
-        policy = np.zeros((n, NUM_ACTIONS), np.float32)
+        policy = np.zeros((len(views), NUM_ACTIONS), np.float32)
         if self.search is not None:
             return self.search.act(views, slots), policy
-        return self.choose(views, self.logit_bias(slots, n), policy), policy
+        return self.choose(views, self.logit_bias(slots, len(views)), policy), policy
 
     def choose(
         self,
@@ -175,6 +159,16 @@ class LevelPlayer(BasePlayer):
             policy: ``float32[n, 107]``, given as zeros: the probabilities of all actions are written.
             behaviours: how it behaves in each, ``BEHAVIOUR[n]``; as its settings say when left out.
         """
+        return self._decide(views, logit_bias, policy, behaviours)[0]
+
+    def _decide(
+        self,
+        views: np.ndarray,
+        logit_bias: np.ndarray | None,
+        policy: np.ndarray | None = None,
+        behaviours: np.ndarray | None = None,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The choices, the logits from which they were drawn ``float32[n, 107]``, and the legal actions ``int64[n, 3]``; as ``choose``."""
         behaviours = np.repeat(self.behaviour, len(views)) if behaviours is None else behaviours
         seen = self._see(views, behaviours)
         logits = self._logits(views, seen, logit_bias)
@@ -183,7 +177,7 @@ class LevelPlayer(BasePlayer):
         actions = np.empty(len(views), np.int64)
         policy = np.zeros(logits.shape, np.float32) if policy is None else policy
         choose(views, behaviours, tastes, logits, seen[2], seen[3], actions, policy)
-        return actions
+        return actions, logits, seen[2]
 
     def _see(self, views: np.ndarray, behaviours: np.ndarray) -> _Seen:
         """Bounded observations ``uint8[n, 520]``, declined knocks ``uint8[n]``, legal actions ``int64[n, 3]``, and random words."""
@@ -219,7 +213,7 @@ class LevelPlayer(BasePlayer):
         """Learns from finished hands of the profile's opponent; ``results`` as for ``Profile.learn``."""
         assert self.profile is not None
         try:
-            self.profile.learn(views, self.opponents, results)
+            self.opponents = self.profile.learn(views, results)
         except LevelError as error:
             # A full disk must not end a game: what was learned before is kept, on disk and in memory.
             warnings.warn(str(error), stacklevel=2)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -54,7 +55,7 @@ class Strength(Config):
 
 
 class _Opponent(Config):
-    """What is known of an opponent: ``POSTERIOR`` (``Knowledge.to_dict``) and ``COUNTS`` as lists of numbers."""
+    """What is known of an opponent: ``POSTERIOR`` (``Posteriors.to_dict``) and ``COUNTS`` as lists of numbers."""
 
     hands: int = Field(ge=0, le=2**31)
     mean: list[_Number] = Field(min_length=NUM_WEIGHTS, max_length=NUM_WEIGHTS)
@@ -71,6 +72,21 @@ class _File(Config):
     level: str
     opponents: dict[str, _Opponent]
     checksum: str = ""
+
+    def record(self, opponent: str) -> _Opponent | None:
+        """The record of an opponent, by a name in any letter case."""
+        return self.opponents.get(canonical_name(opponent, self.opponents))
+
+    def memory(self, opponent: str) -> OpponentMemory:
+        """What is known of an opponent, as row 0; of the others only the number of hands counts."""
+        found, record = OpponentMemory(), self.record(opponent)
+        found.other_hands = sum(each.hands for each in self.opponents.values() if each is not record)
+        if record is not None:
+            found.records[0] = record.mean, square(record.precision), record.hands
+            found.counts[0] = record.did, record.could
+            if record.strength is not None:
+                found.strengths[0] = record.strength.posterior
+        return found
 
 
 def profile_path(home: Path, level: Level) -> Path:
@@ -149,40 +165,26 @@ def import_opponent(home: Path, level: Level, opponent: str, text: bytes) -> Non
             f"a memory of {level.name} holds one opponent; this one is of {quoted(found.level)}, and holds {len(found.opponents)}"
         )
     [record] = found.opponents.values()
-    path = profile_path(home, level)
+    _change(profile_path(home, level), level, opponent, lambda file: record)
+
+
+def _change(path: Path, level: Level, opponent: str, record: Callable[[_File], _Opponent]) -> _File:
+    """Gives an opponent another record, which is made from what the file holds; returns the file's new content.
+
+    Raises:
+        LevelError: if the file is damaged or cannot be written; it is left as it was.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(path.with_suffix(".lock")):
-            _write(path, _read(path, level.name), opponent, record)
+            file = _read(path, level.name)
+            opponents = file.opponents | {canonical_name(opponent, file.opponents): record(file)}
+            file = file.model_copy(update={"opponents": opponents})
+            values = file.model_dump()
+            write_json(path, values | {"checksum": _checksum(values)})
     except OSError as error:
-        raise LevelError(f"the memory cannot be written to {path}: {error.strerror or error}") from None
-
-
-def _write(path: Path, file: _File, opponent: str, record: _Opponent) -> _File:
-    """Writes a file with another record of an opponent; returns its content."""
-    name = canonical_name(opponent, file.opponents)
-    file = file.model_copy(update={"opponents": file.opponents | {name: record}})
-    values = file.model_dump()
-    write_json(path, values | {"checksum": _checksum(values)})
+        raise LevelError(f"what {level.name} learned cannot be written to {path}: {error.strerror or error}") from None
     return file
-
-
-def _opponent_memory(file: _File, opponent: str) -> OpponentMemory:
-    """The opponent in row 0, then the others, of which only hands and habits are read."""
-    opponent = canonical_name(opponent, file.opponents)
-    found = OpponentMemory(pools_hands=True)
-    names = [opponent, *(name for name in file.opponents if name != opponent)]
-    found.widen(len(names))
-    for row, name in enumerate(names):
-        if (opponent_record := file.opponents.get(name)) is not None:
-            found.counts["did"][row], found.counts["could"][row] = opponent_record.did, opponent_record.could
-            found.records["hands"][row] = opponent_record.hands
-    if (opponent_record := file.opponents.get(opponent)) is not None:
-        found.posteriors.load(0, opponent_record.model_dump())
-        if opponent_record.strength is not None:
-            found.strengths[0] = opponent_record.strength.posterior
-    found.read(np.zeros(1, np.int64))
-    return found
 
 
 def read_learned(home: Path, level: Level, opponent: str | None = None) -> dict[str, OpponentMemory]:
@@ -194,14 +196,14 @@ def read_learned(home: Path, level: Level, opponent: str | None = None) -> dict[
         opponent: the name of one opponent, in any letter case, known or not; all known opponents when left out.
 
     Returns:
-        For each name, that opponent in row 0 and the others after it.
+        For each name, a memory of that opponent.
 
     Raises:
         LevelError: if the file is damaged.
     """
     file = _read(profile_path(home, level), level.name)
     names = file.opponents if opponent is None else [canonical_name(opponent, file.opponents)]
-    return {name: _opponent_memory(file, name) for name in names}
+    return {name: file.memory(name) for name in names}
 
 
 def most_shown(home: Path, opponent: str) -> np.ndarray:
@@ -211,10 +213,10 @@ def most_shown(home: Path, opponent: str) -> np.ndarray:
         LevelError: if a level's file is damaged, or none knows the opponent.
     """
     files = [_read(path, path.stem) for path in sorted((home / DIRECTORY).glob("*.json"))]
-    names = {name for file in files for name in file.opponents}
-    if (name := canonical_name(opponent, names)) not in names:
+    found = [file.memory(opponent).records for file in files if file.record(opponent)]
+    if not found:
+        names = {name for file in files for name in file.opponents}
         raise LevelError(f"profile {quoted(str(home))}: {unknown_name('opponent', opponent, names)}")
-    found = [_opponent_memory(file, name).records[:1] for file in files if name in file.opponents]
     return max(found, key=lambda records: records["hands"][0])
 
 
@@ -241,44 +243,37 @@ class Profile:
             raise LevelError(f"{self.path.parent} cannot be made ({error.strerror})") from None
         self._file = _read(self.path, level.name)
 
-    def show(self, memory: OpponentMemory) -> None:
-        """Puts what is known of the opponent into row 0."""
-        _copy(_opponent_memory(self._file, self.opponent), memory)
+    def memory(self) -> OpponentMemory:
+        """What is known of the opponent, as row 0."""
+        return self._file.memory(self.opponent)
 
-    def learn(
-        self, views: np.ndarray, memory: OpponentMemory, results: tuple[np.ndarray, np.ndarray] | None = None
-    ) -> None:
-        """Adds finished hands to what the file on disk knows of the opponent, writes the file, and puts the result into row 0.
+    def learn(self, views: np.ndarray, results: tuple[np.ndarray, np.ndarray] | None = None) -> OpponentMemory:
+        """Adds finished hands to what the file on disk knows of the opponent, writes the file, and returns what is known now.
 
         Args:
             views: ``VIEW[n]``.
-            memory: of the player.
             results: for ``matched``: places on the dial, and points without luck (see ``Dial.updated``).
 
         Raises:
             LevelError: if the file is damaged or cannot be written; it is left as it was.
         """
-        try:
-            with FileLock(self.path.with_suffix(".lock")):
-                file = _read(self.path, self.level.name)
-                found = _opponent_memory(file, self.opponent)
-                found.learn(views, np.zeros(len(views), np.int64))
-                counts = {name: found.counts[name][0].tolist() for name in COUNTS.names or ()}
-                strength = None if results is None else self._rate(file, found, results)
-                record = _Opponent(**found.posteriors.to_dict(0), **counts, strength=strength)
-                file = _write(self.path, file, self.opponent, record)
-        except OSError as error:
-            reason = f"cannot be written to {self.path}: {error.strerror or error}"
-            raise LevelError(f"what {self.level.name} learned of this hand {reason}") from None
-        self._file = file
-        _copy(found, memory)
+        found = OpponentMemory()
 
-    def _rate(self, file: _File, found: OpponentMemory, results: tuple[np.ndarray, np.ndarray]) -> Strength:
+        def record(file: _File) -> _Opponent:
+            nonlocal found
+            found, before = file.memory(self.opponent), file.record(self.opponent)
+            found.learn(views, np.zeros(len(views), np.int64))
+            counts = {name: found.counts[name][0].tolist() for name in COUNTS.names or ()}
+            strength = None if results is None else self._rate(found, before.strength if before else None, results)
+            return _Opponent(**found.posteriors.to_dict(0), **counts, strength=strength)
+
+        self._file = _change(self.path, self.level, self.opponent, record)
+        return found
+
+    def _rate(self, found: OpponentMemory, before: Strength | None, results: tuple[np.ndarray, np.ndarray]) -> Strength:
         """The opponent's strength after some hands."""
         assert self.level.dial is not None
-        record = file.opponents.get(canonical_name(self.opponent, file.opponents))
-        strength = record.strength if record else None
-        ratings, hands = (strength.ratings, strength.hands) if strength else ([], 0)
+        ratings, hands = (before.ratings, before.hands) if before else ([], 0)
         for place, margin in zip(*results, strict=True):
             found.rate(self.level.dial, np.zeros(1, np.int64), np.array([place]), np.array([margin]))
             ratings = [*ratings, round(self.level.dial.rating(found.strengths[0])[0])]
@@ -292,15 +287,8 @@ def read_strength(home: Path, opponent: str) -> Strength | None:
     Raises:
         LevelError: if the file is damaged.
     """
-    file = _read(home / DIRECTORY / f"{MATCHED}.json", MATCHED)
-    record = file.opponents.get(canonical_name(opponent, file.opponents))
+    record = _read(home / DIRECTORY / f"{MATCHED}.json", MATCHED).record(opponent)
     return record.strength if record else None
-
-
-def _copy(found: OpponentMemory, memory: OpponentMemory) -> None:
-    memory.records[0], memory.counts[0], memory.contexts[0] = found.records[0], found.counts[0], found.contexts[0]
-    memory.strengths[0] = found.strengths[0]
-    memory.pools_hands, memory.other_hands = True, int(found.records["hands"][1:].sum())
 
 
 def reset_level(home: Path, level: Level) -> str:

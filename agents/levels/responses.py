@@ -98,18 +98,18 @@ class Responses:
         """Whether any part depends on the opponent."""
         return bool(self.specific.any())
 
-    def logit_bias(self, contexts: np.ndarray, points: np.ndarray) -> np.ndarray:
+    def logit_bias(self, distances: np.ndarray, points: np.ndarray) -> np.ndarray:
         """The biases against some opponents.
 
         Args:
-            contexts: what is known of each, ``float32[n, CONTEXT_WIDTH]``.
+            distances: how far each is from other people (``Posteriors.distances``), ``float32[n, NUM_WEIGHTS]``.
             points: points per hand that the general part is to gain, ``float64[n]``; no more than it can.
 
         Returns:
             ``float64[n, NUM_WEIGHTS]``.
         """
         share = np.interp(points, self.gains[:, 1], self.gains[:, 0])
-        return share[:, None] * self.general + known_distances(contexts) @ self.specific
+        return share[:, None] * self.general + bounded(distances) @ self.specific
 
     def write(self, path: Path) -> None:
         """Writes them as JSON."""
@@ -117,9 +117,9 @@ class Responses:
         write_json(path, {"format": 1, "features": list(FEATURES)} | parts | {"about": self.about})
 
 
-def known_distances(contexts: np.ndarray) -> np.ndarray:
-    """How far each opponent's weights are from the average opponent's, within bounds: ``float64[n, NUM_WEIGHTS]``."""
-    return np.clip(contexts[:, 1 : 1 + NUM_WEIGHTS].astype(np.float64), -MAX_DISTANCE, MAX_DISTANCE)
+def bounded(distances: np.ndarray) -> np.ndarray:
+    """Distances as far as they count, as ``float64``."""
+    return np.clip(distances.astype(np.float64), -MAX_DISTANCE, MAX_DISTANCE)
 
 
 def read_responses(path: Path, source: str) -> Responses:

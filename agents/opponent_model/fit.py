@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.opponent_model.features import (
-    NUM_WEIGHTS,
-)
+from agents.opponent_model.features import NUM_WEIGHTS
 from agents.opponent_model.learning import (
     WORKSPACE,
     add_discard,
@@ -56,11 +54,11 @@ def drawn_cards(v, deck, position, drawn):
 
 
 @kernel
-def add_true_hand(v, deck, position, w, space, drawn, gradient, curve, tempered):
-    """Adds the choices of a shown hand with the cards truly held; returns the log-likelihood and the number of turns."""
+def _add_true_hand(v, deck, position, w, space, drawn):
+    """Adds the choices of a shown hand with the cards truly held; returns the log-likelihood."""
     cards = np.int64(shown_hand(v))
     if cards == 0:
-        return 0.0, 0
+        return 0.0
     size = popcount(cards)
     count = read_turns(v, space.turns)
     drawn_cards(v, deck, position, drawn)
@@ -69,64 +67,57 @@ def add_true_hand(v, deck, position, w, space, drawn, gradient, curve, tempered)
         t = space.turns[k]
         if t.discarded >= 0:
             cards |= np.int64(1) << t.discarded
-            may_return = v.rules.discard_taken_upcard
-            log += add_discard(w, cards, t, v.limit, size, may_return, space, gradient, curve, tempered)
+            log += add_discard(w, cards, t, v, size, space, 1.0)
             cards = before_turn(cards & ~(np.int64(1) << t.discarded), t, drawn[k])
-        log += add_draw(w, cards, t, v.limit, space, gradient, curve, tempered)
-    return log, count
+        log += add_draw(w, cards, t, v, space, 1.0)
+    return log
 
 
 @kernel
-def _newton_steps(views, decks, positions, rows, weights, precisions, prior_mean, prior, space, drawn, gradients):
+def _newton_steps(views, decks, positions, starts, weights, precisions, prior_mean, prior, space, drawn):
     """One Newton step of every style: ``weights`` and ``precisions`` are overwritten; returns the log-likelihood before."""
-    styles = weights.shape[0]
     log = 0.0
-    gradients[:] = 0.0
-    precisions[:] = 0.0
-    for k in range(views.shape[0]):
-        i = rows[k]
-        log += add_true_hand(
-            views[k], decks[k], positions[k], weights[i], space[0], drawn, gradients[i], precisions[i], 1.0
-        )[0]
-    for i in range(styles):
+    for i in range(weights.shape[0]):
+        space.gradient[:] = 0.0
+        space.curve[:] = 0.0
+        for k in range(starts[i], starts[i + 1]):
+            log += _add_true_hand(views[k], decks[k], positions[k], weights[i], space, drawn)
         for a in range(NUM_WEIGHTS):
             for b in range(NUM_WEIGHTS):
-                gradients[i, a] -= prior[a, b] * (weights[i, b] - prior_mean[b])
-        newton_step(weights[i], prior, gradients[i], precisions[i], space[0].factor)
-        for a in range(NUM_WEIGHTS):
-            for b in range(a):
-                precisions[i, b, a] = precisions[i, a, b]
+                space.gradient[a] -= prior[a, b] * (weights[i, b] - prior_mean[b])
+        newton_step(weights[i], prior, space, precisions[i])
     return log
 
 
 def fit_prior(
     views: np.ndarray, decks: np.ndarray, positions: np.ndarray, rows: np.ndarray, tempered: float = 1.0
-) -> tuple[ModelPrior, np.ndarray, list[float]]:
+) -> tuple[ModelPrior, list[float]]:
     """Fits what strangers are like.
 
     Args:
         views: ``VIEW[n]``, final views of the styles' opponent.
         decks: ``uint8[n, 52]``, the cards of each hand in the order dealt.
         positions: ``int64[n]``, position of the stock's next card at the end of each hand.
-        rows: ``int64[n]``, the style of each hand, numbered from 0.
+        rows: ``int64[n]``, the style of each hand, numbered from 0 and rising.
         tempered: is stored in the prior (see ``ModelPrior``).
 
     Returns:
-        The prior, the styles' weights ``float64[m, NUM_WEIGHTS]``, and the log-likelihood of all choices by round.
+        The prior, and the log-likelihood of all choices by round.
     """
     styles = int(rows.max()) + 1
     mean, covariance = np.zeros(NUM_WEIGHTS), np.eye(NUM_WEIGHTS) * _FIRST_DEVIATION**2
     weights = np.zeros((styles, NUM_WEIGHTS))
     precisions = np.zeros((styles, NUM_WEIGHTS, NUM_WEIGHTS))
+    starts = np.searchsorted(rows, np.arange(styles + 1))
     space, drawn = np.zeros(1, WORKSPACE), np.zeros(MAX_TURNS, np.int64)
     logs, log = [], 0.0
     for _ in range(_ROUNDS):
         prior = np.linalg.inv(covariance)
         for _ in range(2):
             log = _newton_steps(
-                views, decks, positions, rows, weights, precisions, mean, prior, space, drawn, np.zeros_like(weights)
-            )
+                views, decks, positions, starts, weights, precisions, mean, prior, space[0], drawn
+            )  # fmt: skip
         logs.append(float(log))
         mean = weights.mean(0)
         covariance = np.cov(weights.T, bias=True) + np.linalg.inv(precisions).mean(0)
-    return ModelPrior(mean, covariance, tempered), weights, logs
+    return ModelPrior(mean, covariance, tempered), logs

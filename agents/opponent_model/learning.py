@@ -61,8 +61,9 @@ def _log_chance_of_one(score, yes):
 
 
 @kernel
-def _two_way(w, first, count, row, yes, gradient, curve, tempered):
-    """Adds a choice between two options; returns its log-likelihood."""
+def _two_way(w, first, count, yes, space, tempered):
+    """Adds a choice between two options, whose features are in ``space.row``; returns its log-likelihood."""
+    row, gradient, curve = space.row, space.gradient, space.curve
     score = 0.0
     for k in range(count):
         score += w[first + k] * row[k]
@@ -80,8 +81,9 @@ def _two_way(w, first, count, row, yes, gradient, curve, tempered):
 
 
 @kernel
-def _many_way(w, rows, n, chosen, chances, gradient, curve, tempered):
-    """Adds a choice among discards; returns its log-likelihood."""
+def _many_way(w, n, chosen, space, tempered):
+    """Adds a choice among discards, whose features are in ``space.rows``; returns its log-likelihood."""
+    rows, chances, gradient, curve = space.rows, space.chances, space.gradient, space.curve
     most = -1e300
     for i in range(n):
         score = 0.0
@@ -114,47 +116,44 @@ def _many_way(w, rows, n, chosen, chances, gradient, curve, tempered):
 
 
 @kernel
-def add_discard(w, cards, t, limit, size, may_return, space, gradient, curve, tempered):
+def add_discard(w, cards, t, v, size, space, tempered):
     """Adds what was done with eleven cards: whether to knock and, if not, the discard.
 
     Args:
         w: ``float64[NUM_WEIGHTS]``.
         cards: the eleven cards.
         t: the ``TURN``.
-        limit: most deadwood to knock with.
+        v: the view of the finished hand.
         size: cards of a hand.
-        may_return: whether the upcard taken may be discarded at once.
-        space: a ``WORKSPACE``.
-        gradient: ``float64[NUM_WEIGHTS]``, added to.
-        curve: ``float64[NUM_WEIGHTS, NUM_WEIGHTS]``, whose lower half is added to.
-        tempered: factor on what is added to ``gradient`` and ``curve``; 0 adds nothing.
+        space: a ``WORKSPACE``, to whose gradient and (the lower half of) curvature is added.
+        tempered: factor on what is added; 0 adds nothing.
 
     Returns:
         The log-likelihood, 0 if there was no choice.
     """
     allowed = cards
-    if t.took and not may_return:
+    if t.took and not v.rules.discard_taken_upcard:
         allowed &= ~(np.int64(1) << t.top)
     log = 0.0
     left = least_deadwood(cards, allowed)[1]
-    if 0 < left <= limit:
+    if 0 < left <= v.limit:
         knock_row(left, t, space.row)
-        log += _two_way(w, FIRST_KNOCK, NUM_KNOCKS, space.row, t.knocked, gradient, curve, tempered)
+        log += _two_way(w, FIRST_KNOCK, NUM_KNOCKS, t.knocked, space, tempered)
     if t.knocked:
         return log
     n, chosen = discard_rows(cards, allowed, t, size, space.rows)
     if chosen < 0 or n < 2:
         return log
-    return log + _many_way(w, space.rows, n, chosen, space.chances, gradient, curve, tempered)
+    return log + _many_way(w, n, chosen, space, tempered)
 
 
 @kernel
-def add_draw(w, cards, t, limit, space, gradient, curve, tempered):
+def add_draw(w, cards, t, v, space, tempered):
     """Adds whether it took the upcard with these ten cards; arguments as in ``add_discard``."""
     if t.top < 0:
         return 0.0
-    draw_row(cards, t, limit, space.row)
-    return _two_way(w, FIRST_DRAW, NUM_DRAWS, space.row, t.took, gradient, curve, tempered)
+    draw_row(cards, t, v.limit, space.row)
+    return _two_way(w, FIRST_DRAW, NUM_DRAWS, t.took, space, tempered)
 
 
 @kernel
@@ -168,15 +167,13 @@ def before_turn(cards, t, card):
 
 
 @kernel
-def _add_turns(w, cards, k, v, size, space, gradient, curve, tempered):
+def _add_turns(w, cards, k, v, size, space, tempered):
     """Adds the draw of turn ``k`` and the discard of the turn before it, given the ten cards between them; as ``add_discard``."""
-    log = add_draw(w, cards, space.turns[k], v.limit, space, gradient, curve, tempered)
+    log = add_draw(w, cards, space.turns[k], v, space, tempered)
     if k > 0 and space.turns[k - 1].discarded >= 0:
         t = space.turns[k - 1]
         cards |= np.int64(1) << t.discarded
-        log += add_discard(
-            w, cards, t, v.limit, size, v.rules.discard_taken_upcard, space, gradient, curve, tempered
-        )  # fmt: skip
+        log += add_discard(w, cards, t, v, size, space, tempered)
     return log
 
 
@@ -199,7 +196,7 @@ def _log_of_way(w, cards, count, k, v, size, space):
         if before.discarded >= 0 and _regret(cards, before) > _NEVER:
             # A discard that costs much is hardly ever made; how much exactly does not matter.
             return MIN_LOG
-    return _add_turns(w, cards, k, v, size, space, space.gradient, space.curve, 0.0)
+    return _add_turns(w, cards, k, v, size, space, 0.0)
 
 
 @kernel
@@ -272,10 +269,7 @@ def trace_hand(v, w, space, tempered):
     last = count - 1
     if last >= 0 and space.turns[last].discarded >= 0:
         t = space.turns[last]
-        eleven = cards | np.int64(1) << t.discarded
-        add_discard(
-            w, eleven, t, v.limit, size, v.rules.discard_taken_upcard, space, space.gradient, space.curve, tempered
-        )  # fmt: skip
+        add_discard(w, cards | np.int64(1) << t.discarded, t, v, size, space, tempered)
     for k in range(last, -1, -1):
         alive, stream = _guess(w, k, v, size, space, alive, stream)
         i = 0
@@ -284,8 +278,7 @@ def trace_hand(v, w, space, tempered):
             same = 1
             while i + same < alive and space.cards[i + same] == space.cards[i]:
                 same += 1
-            share = tempered * same / alive
-            _add_turns(w, space.cards[i], k, v, size, space, space.gradient, space.curve, share)
+            _add_turns(w, space.cards[i], k, v, size, space, tempered * same / alive)
             i += same
     return count
 
@@ -319,19 +312,27 @@ def solve(factor, b):
 
 
 @kernel
-def newton_step(w, precision, gradient, curve, factor):
-    """Moves weights by one Newton step; ``gradient`` and ``curve`` (lower half), of the log-likelihood, are overwritten."""
+def newton_step(w, precision, space, after):
+    """Moves weights by one Newton step along the workspace's gradient, which is overwritten.
+
+    Args:
+        w: ``float64[NUM_WEIGHTS]``, moved.
+        precision: of the prior, ``float64[NUM_WEIGHTS, NUM_WEIGHTS]``.
+        space: a ``WORKSPACE`` with the gradient and curvature (lower half) of the log-likelihood.
+        after: the precision afterwards, written; it may be the prior's.
+    """
     for a in range(NUM_WEIGHTS):
         for b in range(a + 1):
-            curve[a, b] += precision[a, b]
-    factorise(curve, factor)
-    solve(factor, gradient)
+            after[a, b] = space.curve[a, b] + precision[a, b]
+            after[b, a] = after[a, b]
+    factorise(after, space.factor)
+    solve(space.factor, space.gradient)
     longest = 0.0
     for a in range(NUM_WEIGHTS):
-        longest = max(longest, abs(gradient[a]))
+        longest = max(longest, abs(space.gradient[a]))
     scale = min(1.0, _LONGEST_STEP / max(longest, 1e-9))
     for a in range(NUM_WEIGHTS):
-        w[a] += scale * gradient[a]
+        w[a] += scale * space.gradient[a]
 
 
 @kernel
@@ -339,9 +340,5 @@ def learn_hand(v, w, precision, space, tempered):
     """Updates an opponent's weights and precision from a finished hand; returns whether the hand showed anything."""
     if trace_hand(v, w, space, tempered) == 0:
         return False
-    newton_step(w, precision, space.gradient, space.curve, space.factor)
-    for a in range(NUM_WEIGHTS):
-        for b in range(a + 1):
-            precision[a, b] = space.curve[a, b]
-            precision[b, a] = precision[a, b]
+    newton_step(w, precision, space, precision)
     return True

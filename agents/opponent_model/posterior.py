@@ -11,13 +11,11 @@ from typing import Any
 import numpy as np
 
 from agents.opponent_model.features import FEATURES, NUM_WEIGHTS
-from agents.opponent_model.learning import WORKSPACE, factorise, learn_hand, solve
+from agents.opponent_model.learning import WORKSPACE, learn_hand
 from ginenv.engine.jit import kernel
 from ginenv.errors import GinError
 
 PRIOR = Path(__file__).resolve().parents[1] / "data" / "opponent_model.json"
-# Width of a row of ``Knowledge.context``: a flag, then a mean and a certainty for every weight.
-CONTEXT_WIDTH = 1 + 2 * NUM_WEIGHTS
 
 # What is known of one opponent.
 POSTERIOR = np.dtype(
@@ -100,45 +98,18 @@ def _learn(views, rows, records, space, tempered):
             k.hands += 1
 
 
-@kernel
-def _spread(precision, space, out):
-    """Writes the standard deviations of the normal distribution with a given precision matrix."""
-    factorise(precision, space.factor)
-    for a in range(NUM_WEIGHTS):
-        for b in range(NUM_WEIGHTS):
-            space.gradient[b] = 1.0 if a == b else 0.0
-        solve(space.factor, space.gradient)
-        out[a] = np.sqrt(space.gradient[a])
-
-
-@kernel
-def _contexts(records, mean, deviation, space, out):
-    spread = np.empty(NUM_WEIGHTS)
-    for i in range(records.shape[0]):
-        k = records[i]
-        if k.hands == 0:
-            out[i, :] = 0
-            continue
-        _spread(k.precision, space[0], spread)
-        out[i, 0] = 1
-        for a in range(NUM_WEIGHTS):
-            out[i, 1 + a] = (k.mean[a] - mean[a]) / deviation[a]
-            out[i, 1 + NUM_WEIGHTS + a] = 1 - spread[a] / deviation[a]
-
-
 class Posteriors:
     """What is known of many opponents, one row each.
 
     Args:
         count: of opponents.
-        prior: what strangers are like; the shipped one when left out.
 
     Attributes:
         records: ``POSTERIOR[count]``.
     """
 
-    def __init__(self, count: int, prior: ModelPrior | None = None) -> None:
-        self.prior = shipped_prior() if prior is None else prior
+    def __init__(self, count: int) -> None:
+        self.prior = shipped_prior()
         self.records = np.repeat(self.prior.stranger, count)
         self._space = np.zeros(1, WORKSPACE)
         self._deviation = np.sqrt(np.diag(self.prior.covariance))
@@ -153,40 +124,18 @@ class Posteriors:
         """
         _learn(views, np.asarray(rows, np.int64), self.records, self._space, weight * self.prior.tempered)
 
-    def context(self, rows: np.ndarray) -> np.ndarray:
-        """What is known, as numbers, ``float32[n, CONTEXT_WIDTH]``: all 0 for a stranger.
+    def distances(self, rows: np.ndarray) -> np.ndarray:
+        """How far each weight's mean is from the population's, in the population's standard deviations: ``float32[n, NUM_WEIGHTS]``.
 
-        First a flag: 1 where a hand was shown. Then how far each weight's mean is from the population's, in the population's standard
-        deviations. Then how certain each weight is, from 0 (as for a stranger) to 1.
+        All 0 for a stranger. What is uncertain is near the population's.
 
         Args:
             rows: ``int[n]``, the opponents.
         """
-        out = np.empty((len(rows), CONTEXT_WIDTH), np.float32)
-        _contexts(self.records[rows], self.prior.mean, self._deviation, self._space, out)
-        return out
+        return ((self.records["mean"][rows] - self.prior.mean) / self._deviation).astype(np.float32)
 
     def to_dict(self, row: int) -> dict[str, Any]:
-        """What is known of one opponent as plain values for JSON."""
+        """What is known of one opponent as plain values for JSON; of the precision its lower half, which ``square`` completes."""
         records = self.records[row]
         lower = records["precision"][np.tril_indices(NUM_WEIGHTS)]
         return {"hands": int(records["hands"]), "mean": records["mean"].tolist(), "precision": lower.tolist()}
-
-    def load(self, row: int, values: dict[str, Any]) -> None:
-        """Restores what ``to_dict`` gave.
-
-        Raises:
-            GinError: if the values are of other features, or not numbers.
-        """
-        mean, precision, hands, fits = np.zeros(0), np.zeros(0), 0, False
-        try:
-            mean, precision = np.array(values["mean"], float), square(values["precision"])
-            fits = mean.shape == (NUM_WEIGHTS,) and np.isfinite(mean).all() and np.isfinite(precision).all()
-            hands = int(values["hands"])
-        except (KeyError, TypeError, ValueError):
-            fits = False
-        if not fits:
-            raise GinError(
-                f"what is known of an opponent must be the number of hands and {NUM_WEIGHTS} weights with their precision"
-            )
-        self.records[row] = (mean, precision, hands)

@@ -2,7 +2,7 @@
 
 python -m benchmarks.adaptation.dial
 
-It belongs to the network that ships: run it again when that is another one. Finished places are kept, and the same command continues.
+It belongs to the network that ships: run it again when that is another one.
 """
 
 from __future__ import annotations
@@ -14,48 +14,27 @@ import torch
 from rich.console import Console
 
 from agents.arena.ladder import Ladder, rising_curve, shipped_ladder
-from agents.arena.series import counting_hands, play_series
+from agents.arena.series import PlayersBySeries, counting_hands, play_series
 from agents.deal_streams import Domain
-from agents.files import parse_json, read_bytes, write_json
+from agents.files import write_json
 from agents.levels.dial import DATA, GRID, NUM_PLACES, PATH, Dial
-from agents.levels.level import load_matched
+from agents.levels.level import MATCHED, load_level
 from agents.levels.matched import MatchedPlayer
 from agents.network.metadata import read_metadata
 from agents.reports.terminal import progress_bar
-from ginenv.tables.players import BasePlayer, make_player
+from ginenv.tables.players import make_player
 
 COMMAND = "python -m benchmarks.adaptation.dial"
 SERIES, HANDS, SEED = 16, 12, 4831
-# Places that are finished, until all are.
-_PART = DATA.with_suffix(".part.json")
 # Hands of pairings within so many points of even say how much a hand scatters.
 _EVEN = 8.0
-
-
-class Several(BasePlayer):
-    """Several players, to whom the slots are dealt out in turn."""
-
-    def __init__(self, names: list[str], seed: int) -> None:
-        super().__init__(seed)
-        self.players = [make_player(name, seed) for name in names]
-
-    def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
-        """Chooses for every view (see ``ginenv.tables.players.Player``)."""
-        assert slots is not None
-        actions = np.empty(len(views), np.int64)
-        numbers = slots % len(self.players)
-        for k in np.unique(numbers):
-            rows = numbers == k
-            actions[rows] = self.players[k].act(views[rows], slots[rows])
-        return actions
 
 
 class _Fixed(MatchedPlayer):
     """Stays at a place of the dial and collects the points of hands, its own luck subtracted, by slot."""
 
     def __init__(self, place: int) -> None:
-        empty = Dial(np.zeros((NUM_PLACES, len(GRID))), np.ones(NUM_PLACES), "")
-        super().__init__(load_matched(empty), SEED, place=float(place))
+        super().__init__(load_level(MATCHED), SEED, place=float(place))
         self.margins: list[tuple[int, float]] = []
 
     def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
@@ -64,30 +43,19 @@ class _Fixed(MatchedPlayer):
         self.margins += zip(slots.tolist(), margins.tolist(), strict=True)
 
 
-def settings(place: int) -> dict[str, float]:
-    """The settings at a place of ``PATH``."""
-    return {name: values[place] for name, values in PATH.items()}
-
-
 def measure(place: int, ladder: Ladder) -> dict[str, Any]:
     """What a place scores against every rung, and what follows for all ratings."""
     player, count = _Fixed(place), len(ladder.names)
-    points = play_series(
-        player,
-        Several(ladder.names, SEED),
-        series=count * SERIES,
-        hands=HANDS,
-        seed=SEED,
-        domain=Domain.TRAIN,
-        less_luck=True,
-    )
+    rungs = PlayersBySeries([make_player(name, SEED) for name in ladder.names], np.arange(count * SERIES) % count)
+    options: dict[str, Any] = {"series": count * SERIES, "hands": HANDS, "seed": SEED, "domain": Domain.TRAIN}
+    points = play_series(player, rungs, less_luck=True, **options)
     means = points.reshape(SERIES, count, HANDS).mean(axis=(0, 2))
     slots, margins = np.array(player.margins).T
     numbers = slots.astype(np.int64) % count
     near = np.abs(means) <= max(_EVEN, np.abs(means).min())
     deviation = np.std([margin - means[k] for k, margin in zip(numbers, margins, strict=True) if near[k]])
     return {
-        "settings": settings(place),
+        "settings": {name: values[place] for name, values in PATH.items()},
         "measured": dict(zip(ladder.names, means.round(2).tolist(), strict=True)),
         "points": (-rising_curve(GRID, ladder.ratings, -means)).round(3).tolist(),
         "deviation": round(float(deviation), 2),
@@ -99,21 +67,14 @@ def main() -> None:
     torch.set_num_threads(1)
     ladder, network = shipped_ladder(), read_metadata(DATA.parent / "network")["weights_sha256"]
     head = {"command": COMMAND, "network": network, "rules": "eaai", "hands": SERIES * HANDS, "seed": SEED}
-    document = parse_json(read_bytes(_PART)) if _PART.exists() else {}
-    places = document["places"] if document.get("network") == network else []
-    places = [row for place, row in enumerate(places) if row["settings"] == settings(place)]
     console, each = Console(), len(ladder.names) * SERIES * HANDS
-    with progress_bar(console, NUM_PLACES * each, "hands") as tick:
-        for place in range(len(places), NUM_PLACES):
-            with counting_hands(lambda hands, done=place * each: tick(done + hands)):
-                places.append(measure(place, ladder))
-            write_json(_PART, head | {"places": places})
+    with progress_bar(console, NUM_PLACES * each, "hands") as tick, counting_hands(tick):
+        places = [measure(place, ladder) for place in range(NUM_PLACES)]
     # A place further up is never weaker.
     rising = np.maximum.accumulate([row["points"] for row in places], axis=0)
     for row, points in zip(places, rising, strict=True):
         row["points"] = points.tolist()
     write_json(DATA, head | {"places": places})
-    _PART.unlink()
     ratings = Dial(rising, np.array([row["deviation"] for row in places]), network).ratings
     console.print(f"{DATA}: even with ratings {', '.join(f'{rating:+.0f}' for rating in ratings)}")
 

@@ -23,9 +23,8 @@ from benchmarks.adaptation.opponent_prior import play_hands
 from ginenv.bots.heuristics import StylePlayer
 from ginenv.bots.population import draw_styles
 from ginenv.engine.state import is_gin
-from ginenv.tables.players import BasePlayer, Player, make_player
+from ginenv.tables.players import Player, make_player
 from ginenv.view.history import M_DISCARD, M_DRAW, M_PASS, M_TAKE, read_moves
-from ginenv.view.view import VIEW
 
 COMMAND = "python -m benchmarks.adaptation.like"
 SHOWN = 100
@@ -51,22 +50,6 @@ class Arguments:
     out: str = ""
 
 
-class _Counted(BasePlayer):
-    """Another player, whose opponent's finished hands are kept."""
-
-    def __init__(self, player: Player) -> None:
-        super().__init__()
-        self.player, self.views, self.slots = player, [np.empty(0, VIEW)], [np.empty(0, np.int64)]
-
-    def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
-        return self.player.act(views, slots)
-
-    def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
-        assert slots is not None
-        self.views.append(views.copy())
-        self.slots.append(np.array(slots))
-
-
 def _habits(views: np.ndarray) -> dict[str, float | None]:
     """What an opponent does, from finished views of the other seat; no deadwood of knocks where there are none."""
     gins = np.array([bool(is_gin(int(end))) for end in views["end"]])
@@ -89,12 +72,14 @@ def _habits(views: np.ndarray) -> dict[str, float | None]:
 
 def _play(player: Player, styles: int, hands: int) -> tuple[list[dict[str, float | None]], np.ndarray]:
     """Habits of each style, and its points by hand ``[styles, hands]``, against the network."""
-    counted = _Counted(make_player("network", 5))
-    each = -(-hands // _LANES)
-    points = -play_series(counted, player, series=styles * _LANES, hands=each, seed=4817, less_luck=True)
-    views, slots = np.concatenate(counted.views), np.concatenate(counted.slots) % styles
+    each, seen = -(-hands // _LANES), []
+    points = -play_series(
+        make_player("network", 5), player, series=styles * _LANES, hands=each, seed=4817, less_luck=True,
+        after=lambda views, series, numbers: seen.append((views.copy(), series % styles)),
+    )  # fmt: skip
+    views, style_of = (np.concatenate(parts) for parts in zip(*seen, strict=True))
     by_style = points.reshape(_LANES, styles, each).transpose(1, 0, 2).reshape(styles, -1)
-    return [_habits(views[slots == k]) for k in range(styles)], by_style
+    return [_habits(views[style_of == k]) for k in range(styles)], by_style
 
 
 def learned(styles: np.ndarray, seed: int) -> np.ndarray:

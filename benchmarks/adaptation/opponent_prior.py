@@ -78,7 +78,7 @@ def main() -> None:
     """Fits the prior and writes it into the package."""
     arguments = tyro.cli(Arguments)
     hands = play_hands(draw_styles(arguments.seed, arguments.styles), arguments.hands, 11)
-    prior, _, logs = fit_prior(*hands, _TEMPERED)
+    prior, logs = fit_prior(*hands, _TEMPERED)
     print("log-likelihood by round: " + ", ".join(f"{log:,.0f}" for log in logs))
     command = " ".join(["python -m benchmarks.adaptation.opponent_prior", *sys.argv[1:]])
     write_json(PRIOR, {"command": command, "log_likelihood": logs} | prior.to_dict())

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from agents.levels.responses import RESPONSES, Responses
 from agents.network.checkpoint import save_checkpoint
 from agents.network.nets import Actor
 from agents.opponent_model.features import NUM_WEIGHTS
+from ginenv.bots.heuristics import StylePlayer, make_formula, style
+from ginenv.engine.actions import PHASE_DISCARD
 from ginenv.tables.players import Player
 
 SETTINGS = {
@@ -57,6 +60,20 @@ def hands_of(player: Player, opponent: Player, hands: int, seed: int = 1, series
         after=lambda views, slots, numbers: shown.extend(views.copy()),
     )  # fmt: skip
     return shown
+
+
+@cache
+def decisions() -> np.ndarray:
+    """Views of draws, discards and knocks in hands between bots: ``VIEW[n]``."""
+    seen: list[np.ndarray] = []
+
+    class Watcher(StylePlayer):
+        def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
+            seen.append(views[views["phase"] <= PHASE_DISCARD].copy())
+            return super().act(views, slots)
+
+    play_series(Watcher(style("camper")), make_formula(1), series=30, hands=1, seed=8)
+    return np.concatenate(seen)
 
 
 def checksum(values: dict[str, Any]) -> str:

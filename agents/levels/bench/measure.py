@@ -6,7 +6,8 @@ by one that learned from 5,000 hands of others before (*experienced*). What the 
 gain: only that means that a level adapts to its opponent. The opponents are styles that nothing was fitted to or chosen on, and strangers
 of kinds that no fit meets. Luck is subtracted.
 
-On the ladder the level plays whole games against the next one as installed: as installed itself, and after 500 and 5,000 hands.
+On the ladder the level plays whole games against the next one as installed: as installed itself, and after 500 and 5,000 hands. Its
+variety is how many different hands come of the same deal (``agents.levels.bench.variety``).
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ from pydantic import Field
 
 from agents.arena.matches import play_match
 from agents.arena.results import Estimate, ratio, versions, weighted
-from agents.arena.series import play_series
+from agents.arena.series import PlayersBySeries, play_series
 from agents.config import Config
+from agents.levels.bench.variety import HANDS, measure_variety
 from agents.levels.level import Level, LevelError
 from agents.levels.player import LevelPlayer
 from ginenv.bots.heuristics import StylePlayer
 from ginenv.bots.population import draw_styles
-from ginenv.errors import GinError
-from ginenv.tables.players import BasePlayer, Player, make_player
+from ginenv.tables.players import Player, make_player
 from ginenv.view.view import VIEW
 
 Progress = Callable[[str], None]
@@ -55,8 +56,9 @@ class MeasureConfig(Config):
         strangers: opponents of other kinds, by name.
         above: the next level of the ladder; none when empty.
         games: whole games against it, at each stage.
-        worlds: worlds of the level's search in series; on the ladder it has its own number.
-        rules: a preset's name.
+        deals: deals that are played again and again, for the level's variety; 0 leaves it out.
+        plays: how often each of them is played.
+        cost_hands: hands that measure what variety costs.
         seed: of deals, opponents and players.
     """
 
@@ -66,8 +68,9 @@ class MeasureConfig(Config):
     strangers: tuple[str, ...] = STRANGERS
     above: str = ""
     games: int = Field(2000, ge=2)
-    worlds: int = Field(0, ge=0)
-    rules: str = "eaai"
+    deals: int = Field(24, ge=0)
+    plays: int = Field(1000, ge=1)
+    cost_hands: int = Field(10000, ge=20)
     seed: int = Field(4810, ge=0)
 
 
@@ -75,37 +78,6 @@ def windows(hands: int) -> dict[str, tuple[int, int]]:
     """The parts of a series that gains are given for, by name: the first tenth, up to two fifths, and the rest."""
     edges = (0, hands // 10, 2 * hands // 5, hands)
     return {f"{low + 1}_{high}": (low, high) for low, high in pairwise(edges)}
-
-
-class PlayersBySeries(BasePlayer):
-    """Several players, each with its own series: series ``i`` is played by player ``i // series``.
-
-    Args:
-        players: the players.
-        series: number of series of each.
-    """
-
-    name = "players by series"
-
-    def __init__(self, players: Sequence[Player], series: int) -> None:
-        super().__init__()
-        self.players, self.series = players, series
-
-    @property
-    def forfeits(self) -> bool:
-        """Whether a program among the players forfeits hands."""
-        return any(getattr(player, "forfeits", False) for player in self.players)
-
-    def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
-        """Asks each player about its own series."""
-        if slots is None:
-            raise GinError("slots are missing; players by series need the series of each view")
-        actions = np.empty(len(views), np.int64)
-        for k, player in enumerate(self.players):
-            rows = np.flatnonzero(np.asarray(slots) // self.series == k)
-            if rows.size:
-                actions[rows] = player.act(views[rows], slots[rows])
-        return actions
 
 
 class MisinformedPlayer(LevelPlayer):
@@ -143,9 +115,10 @@ def play_ways(level: Level, opponents: Sequence[Player], config: MeasureConfig) 
             if keep:
                 shown[rows // config.series, rows % config.series, numbers] = views
 
+        seats = PlayersBySeries(opponents, np.repeat(np.arange(len(opponents)), config.series))
         points = play_series(
-            player, PlayersBySeries(opponents, config.series), series=shape[0] * shape[1], hands=config.hands, seed=config.seed,
-            rules=config.rules, after=after, less_luck=True, starts=[config.series * k for k in range(len(opponents))],
+            player, seats, series=shape[0] * shape[1], hands=config.hands, seed=config.seed, after=after, less_luck=True,
+            starts=[config.series * k for k in range(len(opponents))],
         )  # fmt: skip
         return points.astype(np.float64).reshape(shape)
 
@@ -187,7 +160,7 @@ def ladder(level: Level, config: MeasureConfig, progress: Progress) -> dict[str,
             continue
         progress(f"{stage.replace('_', ' ')} against {config.above}")
         player = LevelPlayer(level, config.seed, learn=False, experience=hands)
-        match = play_match(player, above, rules=config.rules, pairs=config.games // 2, seed=config.seed)
+        match = play_match(player, above, pairs=config.games // 2, seed=config.seed)
         found[stage] = {"share": match.share.to_dict(), "points": match.points.to_dict(), "games": config.games}
     return found
 
@@ -202,7 +175,7 @@ def measure(level: Level, config: MeasureConfig, progress: Progress = lambda wor
 
     Raises:
         LevelError: if the level learns nothing.
-        GinError: if an opponent or the rules do not exist.
+        GinError: if an opponent does not exist.
     """
     if not level.learns:
         raise LevelError(f"{level.name} learns nothing; measure a level that learns")
@@ -213,7 +186,7 @@ def measure(level: Level, config: MeasureConfig, progress: Progress = lambda wor
     document["settings"], document["config"] = level.settings.model_dump(mode="json"), config.model_dump(mode="json")
     if config.above:
         document["ladder"] = ladder(level, config, progress)
-    quick = level.with_settings(worlds=config.worlds)
+    quick = level.with_settings(worlds=0)
     progress(f"{config.styles} styles, {config.series} series of {config.hands} hands each, played in four ways")
     drawn = draw_styles(config.seed, config.styles)
     styles: list[Player] = [StylePlayer(drawn[k : k + 1], config.seed) for k in range(config.styles)]
@@ -226,12 +199,16 @@ def measure(level: Level, config: MeasureConfig, progress: Progress = lambda wor
             for k, name in enumerate([*(player.name for player in named), "the level itself"])
         }
     }
+    if config.deals:
+        progress("variety")
+        document["variety"] = measure_variety(level, config.deals, config.plays, config.cost_hands)
     return document | {"seconds": round(time.perf_counter() - began, 1)}
 
 
 def hands_to_play(config: MeasureConfig) -> int:
     """How many hands of series are played in all, for a progress bar."""
-    return len(WAYS) * (config.styles + len(config.strangers) + 1) * config.series * config.hands
+    series = len(WAYS) * (config.styles + len(config.strangers) + 1) * config.series * config.hands
+    return series + (config.deals * config.plays + 2 * HANDS * (config.cost_hands // HANDS) if config.deals else 0)
 
 
 def _text(estimate: dict[str, Any], percent: bool = False) -> str:
@@ -249,6 +226,11 @@ def summary(document: dict[str, Any]) -> list[str]:
         for gain, (one, other) in GAINS.items():
             parts = (f"hands {key.replace('_', ' to ')} {_text(value)}" for key, value in found[gain].items())
             lines.append(f"{who}, {one} less {other}, points per hand: {', '.join(parts)}")
+    if found := document.get("variety"):
+        lines.append(
+            f"the same deal {document['config']['plays']} times against formula: {found['different']:.0f} different hands, commonest "
+            f"{100 * found['commonest']:.1f} % (median of {found['deals']} deals); that costs {_text(found['cost'])} points per hand"
+        )
     return lines
 
 

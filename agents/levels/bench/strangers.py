@@ -7,8 +7,6 @@ part of, one by one, and discards the least wanted card; it has superstitions of
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ginenv.bots.hand_kernels import choose_lay_off, choose_spread, least_deadwood, repeated, turn_of
@@ -198,6 +196,3 @@ class MeldWatcher(_Kind):
 
     name = "meld-watcher"
     watches = True
-
-
-KINDS: dict[str, Any] = {kind.name: kind for kind in (DrawSampler, MeldWatcher)}
