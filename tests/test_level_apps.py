@@ -15,6 +15,7 @@ import agents.levels.app_export as app_export
 import agents.levels.distill as distill
 from agents.cli.networks import export
 from agents.levels.app import APP, NETWORK
+from agents.levels.level import load_level
 from agents.levels.player import make_level
 from ginenv.envs.selfplay import SelfPlayBatch
 from ginenv.errors import GinError
@@ -96,6 +97,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """So few positions that all of them are learned from in a second."""
     for name, value in {"POSITIONS": 3000, "_CHUNK": 1000, "_BATCH": 256}.items():
         monkeypatch.setattr(distill, name, value)
+    monkeypatch.setattr(app_export, "_PAIRS", 20)
 
 
 @pytest.mark.usefixtures("small")
@@ -107,6 +109,13 @@ def test_the_same_seed_writes_the_same_files(tmp_path: Path) -> None:
     )
     assert one == again and len(one) == 5 and json.loads(one[APP])["about"]["finished"]
     assert one[NETWORK] != other[NETWORK] and one["golden.jsonl"] != other["golden.jsonl"]
+
+
+@pytest.mark.usefixtures("small")
+def test_a_student_that_errs_varies_less_than_its_level(tmp_path: Path) -> None:
+    export("level-3", tmp_path / "app", app=True)
+    gap = json.loads((tmp_path / "app" / APP).read_text())["behaviour"]["max_logit_gap"]
+    assert 0 < gap < load_level("level-3").settings.max_logit_gap
 
 
 @pytest.mark.usefixtures("small")
@@ -123,7 +132,7 @@ def test_an_interrupt_ends_the_learning_and_what_was_learned_is_written(
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize(
     ("module", "function"),
-    [(distill, "_label"), (app_export, "_golden"), (app_export, "_check_graph"), (app_export, "write_text")],
+    [(distill, "_label"), (app_export, "play_match"), (app_export, "_golden"), (app_export, "_check_graph"), (app_export, "write_text")],
 )
 def test_an_interrupt_before_or_after_the_learning_leaves_nothing(
     module: object, function: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -21,7 +21,7 @@ def export(
     network: Annotated[str, Positional, arg(metavar="NETWORK")],
     out: Annotated[Path, Positional, arg(metavar="DIRECTORY")],
     app: bool = False,
-    minutes: float = 5.0,
+    minutes: float = 10.0,
     seed: int = 1,
 ) -> None:
     """Writes a network as a directory of its own, with its card; or a level for apps in any language.

@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from agents.arena import MatchSettings, play_match
+from agents.deal_streams import Domain
 from agents.files import replacing, write_bytes, write_json, write_text, writing
 from agents.levels.app import (
     APP,
@@ -37,7 +39,7 @@ from agents.network.nets import Actor
 from ginenv.engine.actions import NUM_ACTIONS, PHASE_LAYOFF, PHASE_NAMES, PHASE_SPREAD
 from ginenv.engine.cards import cards_of
 from ginenv.engine.engine import NO_CARD
-from ginenv.engine.rules import PRESETS
+from ginenv.engine.rules import PRESETS, get_rules
 from ginenv.envs.selfplay import SelfPlayBatch
 from ginenv.view.view import action_masks
 
@@ -47,6 +49,8 @@ _GOLDEN_PRESETS = ("dg-standard", "gr-oklahoma", "gc")
 # A golden position is left out if errors of this size in its logits would change what is played.
 _ROUNDING = 5e-4
 _TOLERANCE = 1e-4
+# Shares of the level's gap that are tried in matches of so many mirrored pairs, until the export loses no more points per hand than that.
+_GAPS, _PAIRS, _WEAKER = (1.0, 0.8, 0.6, 0.4, 0.2), 2000, 0.5
 
 
 def export_app(
@@ -90,12 +94,35 @@ def export_app(
         write_bytes(made / NETWORK, content)
         write_bytes(made / GRAPH, graph)
         write_json(made / APP, file.model_dump())
+        if found.finished:
+            file = _as_strong(made, file, original, seed)
         lines, about["agreement"] = _golden(load_app(str(made)), original, seed)
         _check_graph(graph, lines)
         write_json(made / APP, file.model_copy(update={"about": about}).model_dump())
         write_text(made / GOLDEN, "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines))
         write_text(made / CARD, _card(file, about, content, graph))
     return about
+
+
+def _as_strong(made: Path, file: AppFile, original: LevelPlayer, seed: int) -> AppFile:
+    """The description whose gap makes the export about as strong as the level; it is written too.
+
+    A student's errors cost points. What it gives up of the level's variety, by a smaller gap, wins them back. The deals are for choosing.
+
+    Raises:
+        KeyboardInterrupt: after an interrupt.
+    """
+    settings = MatchSettings(rules=get_rules("dg-standard"), unit="hands", domain=Domain.SELECT, seed=seed)
+    for share in _GAPS:
+        gap = round(share * original.level.settings.max_logit_gap, 3)
+        file = file.model_copy(update={"behaviour": file.behaviour.model_copy(update={"max_logit_gap": gap})})
+        write_json(made / APP, file.model_dump())
+        result = play_match(str(made), original, pairs=_PAIRS, settings=settings)
+        if result.interrupted:
+            raise KeyboardInterrupt
+        if result.points.mean is not None and result.points.mean > -_WEAKER:
+            break
+    return file
 
 
 def _layers() -> list[Layer]:

@@ -6,6 +6,7 @@ and most exactly where the level's behaviour (temperature, gap, biases) lets the
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -19,17 +20,19 @@ from agents.levels.action_choice import TASTE, choose, draw_tastes
 from agents.levels.player import LevelPlayer
 from agents.network.inputs import expand_legal
 from agents.network.nets import Actor
-from ginenv.engine.actions import PHASE_LAYOFF, PHASE_SPREAD
+from ginenv.engine.actions import NUM_ACTIONS, PHASE_LAYOFF, PHASE_SPREAD
 from ginenv.engine.rules import PRESETS
 from ginenv.envs.selfplay import SelfPlayBatch
 from ginenv.tables.players import make_player
+from ginenv.view.encoding import OBSERVATION_SIZE
 
 WIDTHS = (96, 88)
 # Positions that the level plays through, tables of each preset, and positions collected between two phases of learning.
-POSITIONS, _TABLES, _CHUNK = 600_000, 32, 12_000
+POSITIONS, _TABLES, _CHUNK = 2_400_000, 32, 12_000
 # How often each position is learned from, on average; positions that are remembered; positions of a step.
-_TIMES, _REMEMBERED, _BATCH = 3, 120_000, 1024
-_RATE = 2e-3
+_TIMES, _REMEMBERED, _BATCH = 2, 240_000, 1024
+# Of learning, highest; it ends at a fiftieth of that.
+_RATE = 5e-3
 _BOTS = ("formula", "simple", "camper", "knocker")
 # Least weight of a legal action, however far it is from being played.
 _MIN_WEIGHT = 0.05
@@ -37,7 +40,8 @@ _MIN_WEIGHT = 0.05
 _ANCHOR = 1e-3
 
 # Inputs ``uint8[n, 520]``, logits ``float32[n, 107]``, weights of their errors ``float32[n, 107]``.
-_Examples = tuple[np.ndarray, np.ndarray, np.ndarray]
+_Examples = tuple[np.ndarray, ...]
+_EXAMPLES = ((OBSERVATION_SIZE, np.uint8), (NUM_ACTIONS, np.float32), (NUM_ACTIONS, np.float32))
 
 
 @dataclass(frozen=True)
@@ -67,22 +71,26 @@ def distill(level: LevelPlayer, seconds: float, seed: int, progress: Callable[[i
     torch.manual_seed(seed)
     actor = Actor(WIDTHS, share_suits=True)
     optimiser = torch.optim.AdamW(actor.parameters(), _RATE, weight_decay=1e-4)
-    remembered: _Examples | None = None
+    remembered = tuple(np.empty((_REMEMBERED, n), kind) for n, kind in _EXAMPLES)
     rng, began, count = np.random.default_rng(seed), time.monotonic(), 0
     try:
         for examples in _play(level, seed):
-            count += len(examples[0])
-            remembered = _remember(remembered, examples)
+            rows = np.arange(count, count + len(examples[0])) % _REMEMBERED
+            for old, new in zip(remembered, examples, strict=True):
+                old[rows] = new
+            count += len(rows)
             done = min(1.0, max(count / POSITIONS, (time.monotonic() - began) / seconds))
+            # Not after the first positions, whose time may have gone into compiling.
+            slower = 0.02 + 0.98 * math.cos(math.pi / 2 * done) ** 2 if count > _CHUNK else 1
             for group in optimiser.param_groups:
-                group["lr"] = _RATE * min(1.0, 0.02 + 1.4 * (1 - done)) if count > _CHUNK else _RATE
-            for _ in range(_TIMES * len(examples[0]) // _BATCH):
-                _step(actor, optimiser, remembered, rng.integers(len(remembered[0]), size=_BATCH))
+                group["lr"] = _RATE * slower
+            for _ in range(_TIMES * len(rows) // _BATCH):
+                _step(actor, optimiser, remembered, rng.integers(min(count, _REMEMBERED), size=_BATCH))
             progress(min(count, POSITIONS))
             if done >= 1:
                 break
     except KeyboardInterrupt:
-        if remembered is None:
+        if not count:
             raise
         return Distilled(actor.eval(), count, False)
     return Distilled(actor.eval(), count, count >= POSITIONS)
@@ -108,7 +116,7 @@ def _play(level: LevelPlayer, seed: int) -> Iterator[_Examples]:
         for k, table in enumerate(tables):
             table.step(actions[k * _TABLES : (k + 1) * _TABLES])
         if sum(len(inputs) for inputs, *_ in found) >= _CHUNK:
-            yield tuple(np.concatenate(parts) for parts in zip(*found, strict=True))  # type: ignore[misc]
+            yield tuple(np.concatenate(parts) for parts in zip(*found, strict=True))
             found = []
 
 
@@ -129,12 +137,6 @@ def _label(level: LevelPlayer, views: np.ndarray) -> tuple[np.ndarray, _Examples
     weights = np.maximum(np.exp(-np.maximum(behind - level.behaviour["max_logit_gap"][0] - 0.5, 0)), _MIN_WEIGHT)
     weights = np.where(behind < 1e6, weights, 0).astype(np.float32)
     return actions, (inputs[decided], logits[decided], weights)
-
-
-def _remember(old: _Examples | None, new: _Examples) -> _Examples:
-    if old is None:
-        return new
-    return tuple(np.concatenate([a, b])[-_REMEMBERED:] for a, b in zip(old, new, strict=True))  # type: ignore[return-value]
 
 
 def _step(actor: Actor, optimiser: torch.optim.Optimizer, examples: _Examples, rows: np.ndarray) -> None:
