@@ -36,7 +36,7 @@ from agents.levels.level import Level, LevelError
 from agents.levels.player import LevelPlayer
 from agents.network.layout import NUM_RANKS, NUM_SUITS
 from agents.network.nets import Actor
-from ginenv.engine.actions import NUM_ACTIONS, PHASE_LAYOFF, PHASE_NAMES, PHASE_SPREAD
+from ginenv.engine.actions import NUM_ACTIONS, PHASE_LAYOFF, PHASE_NAMES, PHASE_SPREAD, PHASE_WALL
 from ginenv.engine.cards import cards_of
 from ginenv.engine.engine import NO_CARD
 from ginenv.engine.rules import PRESETS, get_rules
@@ -45,7 +45,8 @@ from ginenv.view.view import action_masks
 
 GRAPH, GOLDEN, CARD = "network.onnx", "golden.jsonl", "README.md"
 _GOLDEN = 500
-_GOLDEN_PRESETS = ("dg-standard", "gr-oklahoma", "gc")
+# Between them they reach every phase and nearly every byte of the input.
+_GOLDEN_PRESETS = ("dg-simple", "dg-standard", "gr-oklahoma", "ht2-simple", "gc", "openspiel")
 # A golden position is left out if errors of this size in its logits would change what is played.
 _ROUNDING = 5e-4
 _TOLERANCE = 1e-4
@@ -210,7 +211,7 @@ def _check_graph(graph: bytes, lines: list[dict[str, Any]]) -> None:
 def _golden(player: LevelPlayer, original: LevelPlayer, seed: int) -> tuple[list[dict[str, Any]], float]:
     """Golden positions of games that the exported level plays, and how much of its probabilities is where the level's are."""
     rng, lines, shared = np.random.default_rng(seed), [], []
-    tables = [SelfPlayBatch(4, rules, "game") for rules in _GOLDEN_PRESETS]
+    tables = [SelfPlayBatch(2, rules, "game") for rules in _GOLDEN_PRESETS]
     for table in tables:
         table.reset(seed=seed)
     while len(lines) < _GOLDEN:
@@ -223,12 +224,13 @@ def _golden(player: LevelPlayer, original: LevelPlayer, seed: int) -> tuple[list
         original.reset(player.seed)
         expected = np.zeros_like(policy)
         original.choose(views, None, expected)
-        decided = ~np.isin(views["phase"], (PHASE_SPREAD, PHASE_LAYOFF)) & (views["num_history"] >= rng.integers(12))
+        decided = ~np.isin(views["phase"], (PHASE_SPREAD, PHASE_LAYOFF))
         shared += list(np.minimum(policy, expected).sum(1)[decided])
-        for i in np.flatnonzero(decided & _sure(player, views, actions, policy, rng)):
+        kept = (views["phase"] == PHASE_WALL) | (rng.random(len(views)) < 0.15)
+        for i in np.flatnonzero(decided & kept & _sure(player, views, actions, policy, rng)):
             lines.append(
                 {
-                    "view": _view(views[i], _GOLDEN_PRESETS[i // 4]),
+                    "view": _view(views[i], _GOLDEN_PRESETS[i // 2]),
                     "seed": player.seed,
                     "luck": f"{int(views[i]['luck']):016x}",
                     "hand_luck": f"{int(views[i]['hand_luck']):016x}",
@@ -242,7 +244,7 @@ def _golden(player: LevelPlayer, original: LevelPlayer, seed: int) -> tuple[list
                 }
             )
         for k, table in enumerate(tables):
-            table.step(actions[4 * k : 4 * k + 4])
+            table.step(actions[2 * k : 2 * k + 2])
     return lines[:_GOLDEN], float(np.mean(shared))
 
 
