@@ -226,8 +226,8 @@ def _golden(player: LevelPlayer, original: LevelPlayer, seed: int) -> tuple[list
         original.choose(views, None, expected)
         decided = ~np.isin(views["phase"], (PHASE_SPREAD, PHASE_LAYOFF))
         shared += list(np.minimum(policy, expected).sum(1)[decided])
-        kept = (views["phase"] == PHASE_WALL) | (rng.random(len(views)) < 0.15)
-        for i in np.flatnonzero(decided & kept & _sure(player, views, actions, policy, rng)):
+        taken = (views["phase"] == PHASE_WALL) | (rng.random(len(views)) < 0.15)
+        for i in np.flatnonzero(decided & taken & _sure(player, views, actions, policy, rng)):
             lines.append(
                 {
                     "view": _view(views[i], _GOLDEN_PRESETS[i // 2]),
