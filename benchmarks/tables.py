@@ -296,9 +296,9 @@ Half of the play-outs choose a candidate, the other half measure what the choice
 LUCK = """By how much intervals of 95 % are shorter than those of plain mirrored deals (`python -m benchmarks.strength.luck_off`); time is
 processor time as a multiple of that without. The rows with networks have one or two players whose probabilities are known. Whatever the
 values are, the difference of the means is 0 in expectation."""
-EXPLOIT = """**The network can be exploited**: the best of three responses wins half a point per hand from it, though it is not shown to
-win more than half of the games. For scale, the same learner gains more against `formula`, which the network met in training, and
-against three styles of known weakness. Longer training may find more.
+EXPLOIT = """**The network can be exploited**: the best of three responses wins 0.4 points per hand from it, though not more than half of
+the games. For scale, the same learner gains more against `formula`, which the network met in training, and against three styles of known
+weakness, with half of the decisions and begun from the network that shipped before. Longer training may find more.
 
 A response (`gin exploit`) begins from the shipped network and is held close to it. It ends as the best point of its learning
 curve, by deals kept for choosing; the last column is what training added, on fresh deals."""
