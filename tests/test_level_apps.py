@@ -132,7 +132,13 @@ def test_an_interrupt_ends_the_learning_and_what_was_learned_is_written(
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize(
     ("module", "function"),
-    [(distill, "_label"), (app_export, "play_match"), (app_export, "_golden"), (app_export, "_check_graph"), (app_export, "write_text")],
+    [
+        (distill, "_label"),
+        (app_export, "play_match"),
+        (app_export, "_golden"),
+        (app_export, "_check_graph"),
+        (app_export, "write_text"),
+    ],
 )
 def test_an_interrupt_before_or_after_the_learning_leaves_nothing(
     module: object, function: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
