@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.support.compiled import COMPILED
 from tests.support.pages import blocks_of
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -117,15 +118,6 @@ def test_an_empty_environment_plays_the_first_lines(version: str, built: Built, 
     assert run(programs / "python", "-c", "import train", cwd=tmp_path, check=False).returncode == 1
 
 
-# Says on stderr what Numba compiled, if anything.
-COMPILED = """
-import sys
-from numba.core import event
-class Listener(event.Listener):
-    def on_start(self, event): print(event.data["dispatcher"].py_func.__qualname__, file=sys.stderr)
-    def on_end(self, event): pass
-event.register("numba:compile", Listener())
-"""
 USES = (
     next(block for block in blocks_of(ROOT / "README.md") if block.language == "python").text,
     "from agents.play.rehearsal import rehearse; [rehearse(f'level-{n}', lambda _: None, 'eaai,target=20') for n in (1, 2, 3, 4)]",

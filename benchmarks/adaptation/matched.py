@@ -8,13 +8,13 @@ subtracted. Finished blocks are kept, and the same command continues; they are d
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+import tyro
 from rich.console import Console
 
 from agents.arena.ladder import shipped_ladder
@@ -135,12 +135,10 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
     return {"coverage": coverage, "not_even": [row["opponent"] for row in rated if abs(row["points"]["mean"]) > 1.5]}
 
 
-def main() -> None:
-    """Plays what is missing, and writes after each block."""
+def main(series: int = 12) -> None:
+    """Plays what is missing, as many series against each opponent, and writes after each block."""
     torch.set_num_threads(1)
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--series", type=int, default=12, help="against each opponent")
-    series, console = parser.parse_args().series, Console()
+    console = Console()
     played = {"dial": hashlib.sha256(read_bytes(DATA)).hexdigest()[:12]}
     played |= {name: load_level(name).digest[:12] for name in NAMES[:3]}
     head = {
@@ -163,4 +161,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    tyro.cli(main, description=__doc__)
