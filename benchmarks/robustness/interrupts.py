@@ -12,7 +12,6 @@ finished.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import shutil
@@ -43,16 +42,10 @@ _GRACE = 5.0
 _UGLY = ("Traceback", "Exception ignored", "leaked", "Fatal")
 # Keys of results that differ from run to run.
 _TIMES = ("elapsed_seconds", "seconds", "ms_per_decision", "minutes", "command", "out", "workers")
-_SMALL = {
-    "num_envs": 64,
-    "num_steps": 16,
-    "minibatch": 256,
-    "threads": 1,
-    "bfloat16": "no",
-    "eval_opponents": ["random"],
-    "eval_games": 20,
-    "minutes": 0,
-}
+_SMALL = (
+    "num_envs=64 num_steps=16 minibatch=256 threads=1 bfloat16=no eval_opponents=[random] eval_games=20 minutes=0 "
+    "network.actor=[32] network.critic=[32] decisions=40000 save_every=0.01"
+).split()
 _PLAYERS = ("simple", "formula")
 
 
@@ -141,9 +134,7 @@ class Command(NamedTuple):
 
 
 def _train(out: Path, workers: int) -> list[str]:
-    changes = [f"{key}={json.dumps(value)}" for key, value in _SMALL.items()]
-    sizes = ["network.actor=[32]", "network.critic=[32]", "decisions=40000", "save_every=0.01"]
-    return ["train.py", "--config", "configs/smoke.yaml", "--out", str(out), "--set", *changes, *sizes]
+    return ["train.py", "--config", "configs/smoke.yaml", "--out", str(out), "--set", *_SMALL]
 
 
 def _trained(out: Path) -> Any:
