@@ -48,13 +48,11 @@ class PolicyPlayer(BasePlayer):
         return np.asarray(self.policy(encode_views(views), action_masks(views)), np.int64)
 
 
-def report(
-    policy: Policy, name: str, games: int = 1000, opponents: tuple[str, ...] = BOTS, rules: str = "eaai"
-) -> dict[str, float]:
+def report(policy: Policy, name: str, games: int) -> dict[str, float]:
     """Plays held-out mirrored deals, prints a line for each opponent, and returns the shares of games won."""
     won = {}
-    for opponent in opponents:
-        result = play_match(PolicyPlayer(policy, name), opponent, rules=rules, pairs=max(1, games // 2), seed=1)
+    for opponent in BOTS:
+        result = play_match(PolicyPlayer(policy, name), opponent, pairs=max(1, games // 2), seed=1)
         games_won, hands_won = result.share.text(percent=True), result.hand_share.text(percent=True)
         print(
             f"{name} against {opponent}: games won {games_won}, hands won {hands_won}, points per hand {result.points.text()}"
