@@ -170,3 +170,5 @@ def test_a_directory_that_is_named_like_an_installed_level_is_the_directory(
     levels(["import", "level-2", "level-3"])
     assert f"is in level-3 (sha256 {built.digest})." in capsys.readouterr().out
     assert export_level("./level-2", Path("level-4")).digest == built.digest
+    levels(["build", "level-3", "--out", "mine"])
+    assert Path("mine", WEIGHTS).read_bytes() == (load_level("level-3").directory / WEIGHTS).read_bytes()

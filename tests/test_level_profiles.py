@@ -257,7 +257,7 @@ def test_a_damaged_profile_is_one_sentence_and_stays_as_it_is(level: Level, tmp_
         "number": json.dumps(values),
     }[damage]  # fmt: skip
     path.write_text(broken)
-    with refuses(LevelError, path.name) as raised:
+    with refuses(LevelError, level.name, path) as raised:
         Profile(tmp_path, level, "anna")
     assert "\n" not in str(raised.value)
     assert path.read_text() == broken

@@ -170,7 +170,8 @@ def build(source: Network, out: Path, like: str = "", set: tuple[str, ...] = (),
     """Makes a level from a training run or from any checkpoint.
 
     Args:
-        source: directory of the run, whose best checkpoint is taken, or of the checkpoint; ``network`` for the network that ships.
+        source: directory of the run, whose best checkpoint is taken, or of the checkpoint; ``network`` for the network that ships,
+            ``level-3`` for that of an installed level.
         out: directory of the level, which also names it.
         like: name or directory of a level whose settings and responses it gets; when left out, it gets the default settings and learns
             nothing until ``gin levels fit`` finds responses.
@@ -179,9 +180,8 @@ def build(source: Network, out: Path, like: str = "", set: tuple[str, ...] = (),
     """
     settings = read_settings(out.name, like, set)
     before = load_level(out).digest if (out / LEVEL).is_file() else ""
-    level = build_level(
-        out, settings, Path(network_directory(source)), load_level(like).responses if like else None, replace
-    )
+    checkpoint = load_level(source).directory if source in NAMES else Path(network_directory(source))
+    level = build_level(out, settings, checkpoint, load_level(like).responses if like else None, replace)
     write_card(out)
     replaced = f" The level that was there (sha256 {before}) is gone." if before else ""
     responses = "" if level.learns else f" It learns nothing until gin levels fit {out} finds its responses."

@@ -119,7 +119,7 @@ def _read(path: Path, level: str) -> _File:
     try:
         return _parse(text, path.name)
     except ValueError as error:
-        remedy = f"reset the level ({path.stem}) to begin again, or put an older copy of {path} in its place"
+        remedy = f"reset {level} or remove {path} to begin again, or put an older copy in its place"
         raise LevelError(f"{path.name} is damaged or of another version ({error}); {remedy}") from None
 
 
