@@ -105,7 +105,7 @@ def _analyse_missing(
         found = analyst.hand(hand, seat=seat)
         marked = [
             [each.move, each.mark, each.kind, round(each.loss or 0.0, 4), round(each.error, 4)]
-            for each in found.mistakes(seat)
+            for each in (mistake.decision for mistake in found.mistakes(seat))
         ]
         side = found.sides[seat]
         rows.append({"decisions": side.decisions, "loss": side.loss, "marked": marked, "history": hand.history})
