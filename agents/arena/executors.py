@@ -157,9 +157,9 @@ def process_pool(workers: int) -> Iterator[Executor]:
     is_done = False
     try:
         with ignore_interrupts_in_child():
-            # Each submission starts a worker, since none is ready yet.
+            # Each submission of nothing to do starts a worker, since none is ready yet.
             for _ in range(workers):
-                pool.submit(_begin)
+                pool.submit(int)
         yield pool
         is_done = True
     finally:
@@ -199,7 +199,3 @@ def _leave(*_: object) -> None:
     # An exception raised inside the compiler is dropped, which needs no message.
     sys.unraisablehook = lambda _: None
     sys.exit(1)
-
-
-def _begin() -> None:
-    """An empty first job that starts a worker."""
