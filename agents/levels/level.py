@@ -238,14 +238,16 @@ def load_level(name: str | int | Path, with_responses: bool = True, numpy: bool 
     Raises:
         GinError: if there is no such level, or one of its files is missing, damaged or of another version.
     """
+    allowed = f"a level is one of {', '.join((*NAMES, MATCHED))}, or a level's directory"
+    if name == "":
+        raise LevelError(f"the level's name is empty; {allowed}")
     is_path = isinstance(name, Path)
     if name == MATCHED:
         return _load_matched(numpy)
     text = f"level-{name}" if str(name).isdecimal() and not is_path else str(name)
     directory = INSTALLED / text if text in NAMES and not is_path else Path(text)
-    if not text or not (directory / LEVEL).is_file():
-        allowed = f"a level is one of {', '.join((*NAMES, MATCHED))}, or a level's directory"
-        if text and directory.is_dir():
+    if not (directory / LEVEL).is_file():
+        if directory.is_dir():
             raise LevelError(f"{directory} is not a level's directory: it has no {LEVEL}; gin levels build makes one")
         if directory.is_file():
             raise LevelError(f"level {not_a_directory(text)}")
