@@ -68,8 +68,8 @@ def kill_node(cluster: Any, chance: random.Random) -> str:
 
 
 def kill_process(chance: random.Random) -> str:
-    """Kills one process that plays; says so if none did."""
-    found = [process for process in psutil.process_iter(["name"]) if str(process.info["name"]).startswith("ray::_run")]
+    """Kills one process of the cluster that plays; says so if none did."""
+    found = [process for process in psutil.Process().children(recursive=True) if process.name().startswith("ray::_run")]
     if not found:
         return "no process was playing"
     chance.choice(found).send_signal(signal.SIGKILL)
