@@ -407,4 +407,4 @@ def test_a_level_learns_of_who_plays_it_and_is_put_back(talk, level="level-1"):
     assert "'formula' is not a level" in shown and not profile.exists()
     profile.write_text("{")
     shown = play()
-    assert "level-1.json is damaged" in shown and "reset the level" in shown and "hand 1" not in shown
+    assert "level-1.json is damaged" in shown and "reset level-1" in shown and "hand 1" not in shown
