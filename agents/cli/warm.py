@@ -25,6 +25,7 @@ from ginenv.envs.selfplay import SelfPlayBatch
 from ginenv.errors import GinError
 from ginenv.hands.hand import Hand
 from ginenv.hands.text import parse_rules
+from ginenv.pictures.sheet import score_sheet
 from ginenv.tables.players import make_player
 
 # More processes than this find nothing to do while the longest part is compiled.
@@ -86,7 +87,10 @@ def _searches() -> None:
 def _analysis() -> None:
     from agents.analysis.analyst import Analyst
 
-    Analyst(2).hand(deal_and_play("eaai", 1, ("simple", "easy")).hands[0])
+    hand = deal_and_play("eaai,target=1", 1, ("simple", "easy")).hands[0]
+    Analyst(2).hand(hand)
+    # Of a game that is over: only then is it settled.
+    assert hand.outcome and score_sheet(hand.rules, [hand.outcome]).is_over
 
 
 def _levels() -> None:
