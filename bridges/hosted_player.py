@@ -66,7 +66,7 @@ class HostedPlayer:
             raise GinError(f"the host allows none of the actions that the rules allow: {', '.join(by_rules)}")
         if len(legal) == 1:
             return legal[0]
-        question = self._hands.read([GameEntry(slot=0, events=[], legal=legal)])
+        question = self._hands.read([GameEntry(slot=0, events=[], legal=legal)])  # type: ignore[call-arg]
         actions = ask_player(self.player, question.views, question.slots)
         return answer_texts(question.views, question.slots, actions)[0]["action"]
 

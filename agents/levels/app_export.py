@@ -308,7 +308,8 @@ def _card(file: AppFile, about: dict[str, Any], content: bytes, graph: bytes) ->
         "## How it was made",
         "Distilled from the level's own network, which reads numbers that only ginenv computes, under the level's bounds of memory "
         f"and attention: seed {about['seed']}, {about['positions']:,} positions{early}. On positions of its own play, {share} of its "
-        "probabilities are where the level's are. `gin evaluate DIRECTORY LEVEL:learn=false` says what that costs in points.",
+        "probabilities are where the level's are. Its `max_logit_gap` may be smaller than the level's: it varies less, which makes up for "
+        "what it gets wrong. `gin evaluate DIRECTORY LEVEL:learn=false` says how many points per hand lie between them.",
         "## What it does not do",
         "- It learns nothing about anybody: it plays as the level does as installed.\n"
         f"- It does not search{searches}\n"

@@ -62,7 +62,9 @@ def opponents() -> dict[str, list[Player]]:
     found: dict[str, list[Player]] = {name: [make_player(name, SEED)] for name in PLAYERS}
     found |= {", then ".join(pair): [make_player(name, SEED) for name in pair] for pair in SWITCHES}
     styles = draw_styles(SEED, STYLES)
-    return found | {f"style {k + 1}": [StylePlayer(styles[k : k + 1], SEED)] for k in range(STYLES)}
+    for k in range(STYLES):
+        found[f"style {k + 1}"] = [StylePlayer(styles[k : k + 1], SEED)]
+    return found
 
 
 def true_rating(name: str, player: Player) -> float:

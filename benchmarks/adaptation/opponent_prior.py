@@ -56,7 +56,7 @@ class _FinishedHands(Observer):
         self.parts.append(tuple(part.copy() for part in stored_results))
 
 
-def play_hands(styles: np.ndarray, hands: int, seed: int) -> tuple[np.ndarray, ...]:
+def play_hands(styles: np.ndarray, hands: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Plays hands of each style against the network, sorted by style.
 
     Returns:
@@ -78,7 +78,7 @@ def main() -> None:
     """Fits the prior and writes it into the package."""
     arguments = tyro.cli(Arguments)
     hands = play_hands(draw_styles(arguments.seed, arguments.styles), arguments.hands, 11)
-    prior, logs = fit_prior(*hands, _TEMPERED)
+    prior, logs = fit_prior(*hands, tempered=_TEMPERED)
     print("log-likelihood by round: " + ", ".join(f"{log:,.0f}" for log in logs))
     command = " ".join(["python -m benchmarks.adaptation.opponent_prior", *sys.argv[1:]])
     write_json(PRIOR, {"command": command, "log_likelihood": logs} | prior.to_dict())

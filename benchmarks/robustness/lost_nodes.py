@@ -94,7 +94,7 @@ def main(times: int = 20) -> None:
         torch.manual_seed(1)
         save_checkpoint(directory / "checkpoint", Actor((8,)), (8,), {})
         players = {name: name for name in (*_BOTS, str(directory / "checkpoint"))}
-        config = TournamentConfig(
+        config = TournamentConfig(  # type: ignore[call-arg]
             players={f"player {number}": spec for number, spec in enumerate(players)}, pairs=60,
             block=20, seed=5, resamples=50, out=directory / "tournament",
         )  # fmt: skip

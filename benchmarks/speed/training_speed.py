@@ -146,13 +146,14 @@ def main(batches: int = 2) -> None:
     small: dict[str, Any] = {"network.actor": WIDTHS, "network.critic": WIDTHS, "network.share_suits": False}
     same: dict[str, Any] = small | {"trained_fraction": 1, "network.heuristic_features": False, "num_envs": GAMES}
     same |= {"num_steps": NUM_STEPS, "epochs": EPOCHS, "minibatch": MINIBATCH}
+    by_suit: dict[str, Any] = {"network.actor": [64, 64], "network.critic": [64, 64]}
     units = has_bfloat16_units()
     measurements: dict[str, Callable[[], dict[str, float]]] = {
         "MaskablePPO on nothing, 2 x 256, 3 epochs": lambda: maskable_ppo(batches),
         "the same network and epochs, float32": ours(batches, "no", **same),
         "the recipe": ours(batches),
         "the recipe, plain 2 x 256": ours(batches, **small),
-        "the recipe, 2 x 64 a suit": ours(batches, **{"network.actor": [64, 64], "network.critic": [64, 64]}),
+        "the recipe, 2 x 64 a suit": ours(batches, **by_suit),
     }
     if units:
         measurements["the same network and epochs, bfloat16"] = ours(batches, "yes", **same)

@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from typing import Any
 
 import numpy as np
 import torch
@@ -70,7 +71,7 @@ class Net(nn.Module):
 
     def forward(self, suits: Tensor, facts: Tensor) -> Tensor:
         """Values ``[B, 2]`` of cards by suit ``[B, 4, PLANES * 13]`` and facts ``[B, FACTS]``."""
-        w = Weights(*self.weights)  # type: ignore[arg-type]
+        w: Any = Weights(*self.weights)  # type: ignore[arg-type]
         width = w.own.shape[1]
         first = suits.sum(1) @ w.pooled + facts @ w.facts + w.bias
         by_suit = (suits @ w.own + first[:, None, :width]).relu().sum(1)

@@ -136,7 +136,7 @@ def confirm(name: str, stored: StoredDecisions, worlds: int, count: int, console
 def spearman(one: list[float], other: list[float]) -> float:
     """Spearman's rank correlation of two lists without equal values."""
     ranks = [np.argsort(np.argsort(values)) for values in (one, other)]
-    return float(np.corrcoef(ranks)[0, 1])
+    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
 
 
 def loss_per_decision(rows: list[dict[str, Any]]) -> tuple[float, float]:
