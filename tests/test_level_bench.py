@@ -1,6 +1,7 @@
 """What is measured of levels: the ladder, gains by learning, and from whose hands."""
 
 import json
+from concurrent.futures import Executor
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from agents.levels.bench.measure import (
     MeasureConfig,
     MisinformedPlayer,
     estimates,
+    hands_of_others,
     hands_to_play,
     measure,
     play_ways,
@@ -56,14 +58,20 @@ def test_a_level_is_measured_on_the_same_deals(
 def test_the_ways_part_only_where_something_is_known(level: Level) -> None:
     config = parse_config(SMALL, MeasureConfig)
     points = play_ways(level, [make_simple(1), make_formula(2)], config)
-    assert list(points) == list(sorted(points, key=["frozen", "own", "experienced", "mixed"].index)) and set(
-        points
-    ) == set(WAYS)
+    assert tuple(points) == WAYS
     assert all(each.shape == (2, 2, 20) for each in points.values())
     for way in ("own", "mixed"):
         assert (points[way][:, :, 0] == points["frozen"][:, :, 0]).all() and (points[way] != points["frozen"]).any()
     # Who has seen 5,000 hands of others plays the first one otherwise.
     assert (points["experienced"][:, :, 0] != points["frozen"][:, :, 0]).any()
+
+
+def test_an_executor_measures_the_same(level: Level, pool: Executor) -> None:
+    config, counts = parse_config(SMALL | {"above": "easy", "styles": 3}, MeasureConfig), []
+    with counting_hands(counts.append):
+        there = measure(level, config, executor=pool)
+    assert counts == sorted(counts) and counts[-1] == hands_to_play(config)
+    assert {**there, "seconds": 0} == {**measure(level, config), "seconds": 0}
 
 
 def test_intervals_are_of_the_opponents_played_and_of_others_like_them() -> None:
@@ -77,13 +85,16 @@ def test_a_mixed_history_is_of_all_others_in_turn(level: Level) -> None:
     """Each table is shown hands of its own series number, in their order, and none of its opponent's."""
     shown: list[tuple[int, int]] = []
     hands = np.zeros((4, 2, 9), VIEW)
-    hands["score"][..., 0], hands["score"][..., 1] = np.arange(4)[:, None, None], np.arange(9)
-    player = MisinformedPlayer(level, 1, hands)
+    hands["score"][..., 0], hands["score"][..., 1] = (
+        10 * np.arange(2)[:, None] + np.arange(4)[:, None, None],
+        np.arange(9),
+    )
+    player = MisinformedPlayer(level, 1, hands_of_others(hands).reshape(8, 9))
     player.opponents.learn = lambda views, rows: shown.extend(map(tuple, views["score"].tolist()))  # type: ignore[method-assign]
     for _ in range(6):
-        # Series 0 of opponent 1.
-        player.observe_hands(np.zeros(1, VIEW), np.array([2]))
-    assert shown == [(other, hand) for hand, other in enumerate([2, 3, 0, 2, 3, 0])]
+        # Series 1 of opponent 1.
+        player.observe_hands(np.zeros(1, VIEW), np.array([3]))
+    assert shown == [(10 + other, hand) for hand, other in enumerate([2, 3, 0, 2, 3, 0])]
 
 
 def test_a_level_that_learns_nothing_is_not_measured(level: Level) -> None:

@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import argparse
 import json
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
+from agents.arena.executors import open_executor
 from agents.arena.series import counting_hands
 from agents.config import override, parse_config
 from agents.files import write_json
@@ -43,13 +45,19 @@ def main() -> None:
     parser.add_argument(
         "--set", nargs="+", default=[], help="settings of MeasureConfig that differ from the default, as key=value"
     )
+    parser.add_argument("--workers", type=int, default=1, help="number of processes")
     arguments = parser.parse_args()
     console = Console()
+    with open_executor(arguments.workers) as executor:
+        _measure(arguments, console, executor)
+
+
+def _measure(arguments: argparse.Namespace, console: Console, executor: Executor | None) -> None:
     for name in arguments.levels:
         values = override({"strangers": KINDS, "above": ABOVE[name]}, arguments.set)
         config: MeasureConfig = parse_config(values, MeasureConfig, "--set")
         with progress_bar(console, hands_to_play(config), f"{name}, hands") as tick, counting_hands(tick):
-            row = measure(load_level(name), config, console.print)
+            row = measure(load_level(name), config, console.print, executor)
         # Read again, because another level may have been measured meanwhile.
         write_json(RESULTS, dict(sorted((stored_results() | {name: row}).items())))
         console.print("\n".join(summary(row)))

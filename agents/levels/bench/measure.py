@@ -14,15 +14,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from pydantic import Field
 
+from agents.arena.executors import chunks, in_order, num_processes, run_tasks
 from agents.arena.matches import play_match
 from agents.arena.results import Estimate, ratio, versions, weighted
-from agents.arena.series import PlayersBySeries, play_series
+from agents.arena.series import PlayersBySeries, play_series, report_hands
 from agents.config import Config
 from agents.levels.bench.variety import HANDS, measure_variety
 from agents.levels.level import Level, LevelError
@@ -33,7 +35,7 @@ from ginenv.tables.players import Player, make_player
 from ginenv.view.view import VIEW
 
 Progress = Callable[[str], None]
-WAYS = ("frozen", "own", "mixed", "experienced")
+WAYS = ("frozen", "own", "experienced", "mixed")
 EXPERIENCE = 5000
 # Hands after which a level plays on the ladder.
 STAGES = {"as_installed": 0, "after_500": 500, "after_5000": EXPERIENCE}
@@ -81,53 +83,101 @@ def windows(hands: int) -> dict[str, tuple[int, int]]:
 
 
 class MisinformedPlayer(LevelPlayer):
-    """A level that is shown, in place of the hands that it plays, as many of all other opponents in turn.
+    """A level that is shown other hands in place of those that it plays.
 
     Args:
         level: as installed.
         seed: of its choices.
-        hands: final views, ``VIEW[opponents, series, hands]``.
+        hands: final views, ``VIEW[slots, hands]``: what is shown when each slot's hands end.
     """
 
     def __init__(self, level: Level, seed: int, hands: np.ndarray) -> None:
         super().__init__(level, seed)
-        self.hands, self.played = hands, np.zeros(hands.shape[0] * hands.shape[1], np.int64)
+        self.hands, self.played = hands, np.zeros(len(hands), np.int64)
 
     def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
         """Learns from the hands that are shown instead."""
         assert slots is not None
-        opponent, series = np.divmod(np.asarray(slots), self.hands.shape[1])
-        hand, count = self.played[slots], len(self.hands)
+        shown = self.hands[slots, self.played[slots]]
         self.played[slots] += 1
-        super().observe_hands(self.hands[(opponent + 1 + hand % (count - 1)) % count, series, hand], slots)
+        super().observe_hands(shown, slots)
 
 
-def play_ways(level: Level, opponents: Sequence[Player], config: MeasureConfig) -> dict[str, np.ndarray]:
-    """Points less luck of each way of playing: ``float64[opponents, series, hands]``."""
+def hands_of_others(hands: np.ndarray) -> np.ndarray:
+    """For every opponent as many hands of all the others in turn, in the same series: ``VIEW[opponents, series, hands]`` to the same."""
+    count, _, length = hands.shape
+    opponent, hand = np.arange(count)[:, None], np.arange(length)
+    return hands.swapaxes(1, 2)[(opponent + 1 + hand % (count - 1)) % count, hand].swapaxes(1, 2)
+
+
+def play_group(
+    opponents: Sequence[Player], level: Level, config: MeasureConfig, first: int, way: str, shown: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """A task: the series against some opponents in one way.
+
+    Args:
+        opponents: the opponents.
+        level: as installed.
+        config: how much is played.
+        first: the number of the first opponent, from which all deals follow.
+        way: one of ``WAYS``.
+        shown: in the way ``mixed``, the hands to learn from, ``VIEW[opponents, series, hands]``.
+
+    Returns:
+        Points less luck ``float64[opponents, series, hands]``, and in the way ``own`` the level's final views ``VIEW[same]``.
+    """
     shape = (len(opponents), config.series, config.hands)
-    shown = np.zeros(shape, VIEW)
+    series = np.arange(shape[0] * shape[1])
+    views = np.zeros(shape if way == "own" else (0, *shape[1:]), VIEW)
+    if shown is not None:
+        player: LevelPlayer = MisinformedPlayer(level, config.seed, shown.reshape(len(series), config.hands))
+    else:
+        player = LevelPlayer(level, config.seed, way != "frozen", experience=EXPERIENCE if way == "experienced" else 0)
+    for opponent in opponents:
+        opponent.reset(config.seed)
 
-    def play(player: Player, keep: bool = False) -> np.ndarray:
-        for opponent in opponents:
-            opponent.reset(config.seed)
+    def after(ended: np.ndarray, rows: np.ndarray, numbers: np.ndarray) -> None:
+        if way == "own":
+            views[rows // config.series, rows % config.series, numbers] = ended
 
-        def after(views: np.ndarray, rows: np.ndarray, numbers: np.ndarray) -> None:
-            if keep:
-                shown[rows // config.series, rows % config.series, numbers] = views
+    points = play_series(
+        player, PlayersBySeries(opponents, series // config.series), series=len(series), hands=config.hands, seed=config.seed,
+        after=after, less_luck=True, starts=[config.series * (first + k) for k in range(len(opponents))],
+    )  # fmt: skip
+    return points.astype(np.float64).reshape(shape), views
 
-        seats = PlayersBySeries(opponents, np.repeat(np.arange(len(opponents)), config.series))
-        points = play_series(
-            player, seats, series=shape[0] * shape[1], hands=config.hands, seed=config.seed, after=after, less_luck=True,
-            starts=[config.series * k for k in range(len(opponents))],
-        )  # fmt: skip
-        return points.astype(np.float64).reshape(shape)
 
-    played = {
-        "frozen": play(LevelPlayer(level, config.seed, learn=False)),
-        "own": play(LevelPlayer(level, config.seed), keep=True),
-        "experienced": play(LevelPlayer(level, config.seed, experience=EXPERIENCE)),
-    }
-    return played | {"mixed": play(MisinformedPlayer(level, config.seed, shown))}
+def play_ways(
+    level: Level, opponents: Sequence[Player], config: MeasureConfig, executor: Executor | None = None
+) -> dict[str, np.ndarray]:
+    """Points less luck of each way of playing: ``float64[opponents, series, hands]``."""
+    size = -(-len(opponents) // (1 if executor is None else num_processes(executor)))
+
+    def play(ways: Sequence[str], shown: np.ndarray | None = None) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Points and views of each way."""
+        tasks = (
+            (
+                opponents[first : first + count],
+                (level, config, first, way, None if shown is None else shown[first : first + count]),
+            )
+            for way in ways
+            for first, count in chunks(len(opponents), size)
+        )
+        if executor is None:
+            parts = [play_group(group, *arguments) for group, arguments in tasks]
+        else:
+            parts = []
+            for part in in_order(run_tasks(executor, play_group, tasks)):
+                report_hands(part[0].size)
+                parts.append(part)
+        each = len(parts) // len(ways)
+        joined = (zip(*parts[k : k + each], strict=True) for k in range(0, len(parts), each))
+        return [(np.concatenate(points), np.concatenate(views)) for points, views in joined]
+
+    first_ways = WAYS[:3]
+    played = dict(zip(first_ways, play(first_ways), strict=True))
+    ((mixed, _),) = play(["mixed"], hands_of_others(played["own"][1]))
+    return {way: points for way, (points, _) in played.items()} | {"mixed": mixed}
 
 
 def estimates(differences: np.ndarray) -> dict[str, Any]:
@@ -149,10 +199,10 @@ def gains(points: dict[str, np.ndarray], hands: int) -> dict[str, dict[str, Any]
     }
 
 
-def ladder(level: Level, config: MeasureConfig, progress: Progress) -> dict[str, Any]:
+def ladder(level: Level, config: MeasureConfig, progress: Progress, executor: Executor | None = None) -> dict[str, Any]:
     """Games against the next level as installed, at each stage of growth."""
     found = {}
-    above = make_player(f"{config.above}:learn=false" if config.above.startswith("level-") else config.above)
+    above = make_player(config.above, learn=False)
     for stage, hands in STAGES.items():
         if hands and not level.gained(hands):
             # A level that does not grow plays the same games again.
@@ -160,18 +210,21 @@ def ladder(level: Level, config: MeasureConfig, progress: Progress) -> dict[str,
             continue
         progress(f"{stage.replace('_', ' ')} against {config.above}")
         player = LevelPlayer(level, config.seed, learn=False, experience=hands)
-        match = play_match(player, above, pairs=config.games // 2, seed=config.seed)
+        match = play_match(player, above, pairs=config.games // 2, seed=config.seed, executor=executor)
         found[stage] = {"share": match.share.to_dict(), "points": match.points.to_dict(), "games": config.games}
     return found
 
 
-def measure(level: Level, config: MeasureConfig, progress: Progress = lambda words: None) -> dict[str, Any]:
+def measure(
+    level: Level, config: MeasureConfig, progress: Progress = lambda words: None, executor: Executor | None = None
+) -> dict[str, Any]:
     """Measures a level; all figures as plain values.
 
     Args:
         level: the level.
         config: how much is played.
         progress: called with a description of what is played next.
+        executor: plays games and series in its processes, with the same figures; ``None`` plays them here.
 
     Raises:
         LevelError: if the level learns nothing.
@@ -185,14 +238,14 @@ def measure(level: Level, config: MeasureConfig, progress: Progress = lambda wor
     document: dict[str, Any] = {"level": level.name, "sha256": level.digest, "versions": versions()}
     document["settings"], document["config"] = level.settings.model_dump(mode="json"), config.model_dump(mode="json")
     if config.above:
-        document["ladder"] = ladder(level, config, progress)
+        document["ladder"] = ladder(level, config, progress, executor)
     quick = level.with_settings(worlds=0)
     progress(f"{config.styles} styles, {config.series} series of {config.hands} hands each, played in four ways")
     drawn = draw_styles(config.seed, config.styles)
     styles: list[Player] = [StylePlayer(drawn[k : k + 1], config.seed) for k in range(config.styles)]
-    document |= {"gains": gains(play_ways(quick, styles, config), config.hands)}
+    document |= {"gains": gains(play_ways(quick, styles, config, executor), config.hands)}
     progress("strangers")
-    points = play_ways(quick, [*named, itself], config)
+    points = play_ways(quick, [*named, itself], config, executor)
     document["strangers"] = gains(points, config.hands) | {
         "by_opponent": {
             name: {gain: _one((points[one] - points[other])[k]).to_dict() for gain, (one, other) in GAINS.items()}
