@@ -39,7 +39,8 @@ def test_golden_positions_of_an_export_are_reproduced(tmp_path: Path) -> None:
     assert not about["finished"]
     found = node("golden", tmp_path / "app")
     # The command itself fails where an input or an action differs.
-    assert found["positions"] == 500 and found["logits"] < 1e-4 and found["probabilities"] < 1e-4
+    assert found["positions"] == 500 and found["knocks"] == 200
+    assert found["logits"] < 1e-4 and found["probabilities"] < 1e-4
 
 
 def test_levels_of_the_page_behave_as_those_that_are_installed() -> None:

@@ -107,7 +107,7 @@ def test_the_same_seed_writes_the_same_files(tmp_path: Path) -> None:
     one, again, other = (
         {path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in ("one", "again", "other")
     )
-    assert one == again and len(one) == 5 and json.loads(one[APP])["about"]["finished"]
+    assert one == again and len(one) == 6 and json.loads(one[APP])["about"]["finished"]
     assert one[NETWORK] != other[NETWORK] and one["golden.jsonl"] != other["golden.jsonl"]
 
 

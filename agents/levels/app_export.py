@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 
 from agents.arena import MatchSettings, play_match
+from agents.datasets.rows import decisions_of
+from agents.datasets.source import PlayedGames
 from agents.deal_streams import Domain
 from agents.files import replacing, write_bytes, write_json, write_text, writing
 from agents.levels.app import (
@@ -36,15 +38,18 @@ from agents.levels.level import Level, LevelError
 from agents.levels.player import LevelPlayer
 from agents.network.layout import NUM_RANKS, NUM_SUITS
 from agents.network.nets import Actor
-from ginenv.engine.actions import NUM_ACTIONS, PHASE_LAYOFF, PHASE_NAMES, PHASE_SPREAD, PHASE_WALL
+from ginenv.engine.actions import KNOCK, NUM_ACTIONS, PHASE_DISCARD, PHASE_LAYOFF, PHASE_NAMES, PHASE_SPREAD, PHASE_WALL
 from ginenv.engine.cards import cards_of
-from ginenv.engine.engine import NO_CARD
+from ginenv.engine.engine import NO_CARD, End
+from ginenv.engine.melds import nth_arrangement
+from ginenv.engine.outcome import outcome_of
 from ginenv.engine.rules import PRESETS, get_rules
 from ginenv.envs.selfplay import SelfPlayBatch
 from ginenv.view.view import action_masks
 
-GRAPH, GOLDEN, CARD = "network.onnx", "golden.jsonl", "README.md"
-_GOLDEN = 500
+GRAPH, GOLDEN, KNOCKS, CARD = "network.onnx", "golden.jsonl", "knocks.jsonl", "README.md"
+_GOLDEN, _KNOCKS, _KNOCK_HANDS = 500, 200, 1000
+_KNOCK_ENDS = (End.KNOCK, End.UNDERCUT, End.TIE)
 # Between them they reach every phase and nearly every byte of the input.
 _GOLDEN_PRESETS = ("dg-simple", "dg-standard", "gr-oklahoma", "ht2-simple", "gc", "openspiel")
 # A golden position is left out if errors of this size in its logits would change what is played.
@@ -100,7 +105,8 @@ def export_app(
         lines, about["agreement"] = _golden(load_app(str(made)), original, seed)
         _check_graph(graph, lines)
         write_json(made / APP, file.model_copy(update={"about": about}).model_dump())
-        write_text(made / GOLDEN, "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines))
+        for name, written in ((GOLDEN, lines), (KNOCKS, _knocks(seed))):
+            write_text(made / name, "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in written))
         write_text(made / CARD, _card(file, about, content, graph))
     return about
 
@@ -246,6 +252,31 @@ def _golden(player: LevelPlayer, original: LevelPlayer, seed: int) -> tuple[list
         for k, table in enumerate(tables):
             table.step(actions[2 * k : 2 * k + 2])
     return lines[:_GOLDEN], float(np.mean(shared))
+
+
+def _knocks(seed: int) -> list[dict[str, Any]]:
+    """Knocks, those first that can be spread in several ways or after which cards are laid off; all players of ours do both alike."""
+    found: list[tuple[int, int, dict[str, Any]]] = []
+    for preset in _GOLDEN_PRESETS:
+        settings = MatchSettings(rules=get_rules(preset), unit="hands", seed=seed)
+        for hands in PlayedGames(("formula", "formula"), _KNOCK_HANDS, settings):
+            decisions = decisions_of(hands.states, views=True)
+            for row, view in zip(decisions.rows, decisions.views, strict=True):
+                if row["phase"] != PHASE_DISCARD or row["action"] < KNOCK:
+                    continue
+                outcome = outcome_of(hands.states[row["place"]])
+                if outcome is None or outcome.end not in _KNOCK_ENDS:
+                    continue
+                cards = np.int64(int(row["cards"]) & ~(1 << (int(row["action"]) - KNOCK)))
+                masks = {"knocker": cards, "defender": row["other_cards"], "known": view["known_cards"][1]}
+                masks["unseen"] = view["unseen"]
+                deadwood = [outcome.deadwood[seat] for seat in (row["seat"], 1 - row["seat"])]
+                line = {"rules": preset} | {name: cards_of(int(mask)) for name, mask in masks.items()}
+                line |= {"spread": outcome.spread, "laid_off": outcome.laid_off, "deadwood": deadwood}
+                ways = int(nth_arrangement(cards, np.int64(deadwood[0]), 0)[0])
+                found.append((ways, len(outcome.laid_off), line))
+    found.sort(key=lambda one: one[:2], reverse=True)
+    return [line for *_, line in found[:_KNOCKS]]
 
 
 def _sure(

@@ -57,13 +57,17 @@ function replayHand(game, played) {
   assert.deepEqual({ ...result, score: game.score, boxes: game.boxes }, played.result);
 }
 
-/** Reproduces the golden positions of exported levels: inputs to the byte, logits to 1e-4, actions exactly. */
+/** Reproduces the golden positions of exported levels: inputs to the byte, logits to 1e-4, actions, spreads and lay-offs exactly. */
 function golden(...directories) {
-  const found = { positions: 0, logits: 0, probabilities: 0 };
+  const found = { positions: 0, knocks: 0, logits: 0, probabilities: 0 };
   for (const directory of directories) {
     const level = addExported(directory);
     const { presets } = readApp(directory);
-    for (const line of readFileSync(`${directory}/golden.jsonl`, "utf8").trim().split("\n")) {
+    for (const line of readLines(`${directory}/knocks.jsonl`)) {
+      checkKnock(JSON.parse(line), presets, line);
+      found.knocks++;
+    }
+    for (const line of readLines(`${directory}/golden.jsonl`)) {
       const expected = JSON.parse(line);
       const view = viewOfGolden(expected, presets);
       const input = gin.inputOf(view, level.behaviour);
@@ -83,6 +87,14 @@ function golden(...directories) {
   return found;
 }
 
+function checkKnock({ rules, knocker, defender, known, unseen, spread, laid_off, deadwood }, presets, line) {
+  const melds = gin.bestSpread(...[knocker, unseen, known].map(gin.maskOf));
+  assert.deepEqual(melds.map(gin.cardsOf), spread, line);
+  const layOff = presets[rules].layoff === "deadwood-only" ? gin.deadwoodLayOff : gin.bestLayOff;
+  const { laid, deadwood: left } = layOff(gin.maskOf(defender), melds);
+  assert.deepEqual([gin.cardsOf(laid), [gin.deadwoodOf(gin.maskOf(knocker)), left]], [laid_off, deadwood], line);
+}
+
 function viewOfGolden({ view, luck, hand_luck }, presets) {
   const { drawn_hands, ...same } = view;
   const pair = (name) => view[name].map(gin.maskOf);
@@ -90,6 +102,8 @@ function viewOfGolden({ view, luck, hand_luck }, presets) {
   const words = { luck: BigInt(`0x${luck}`), handLuck: BigInt(`0x${hand_luck}`) };
   return { ...same, ...cards, ...words, rules: presets[view.rules], toMove: true, spread: [], drawnHands: drawn_hands };
 }
+
+const readLines = (path) => readFileSync(path, "utf8").trim().split("\n");
 
 const readApp = (directory) => JSON.parse(readFileSync(`${directory}/app.json`, "utf8"));
 
