@@ -268,8 +268,12 @@ def _knocks(seed: int) -> list[dict[str, Any]]:
                 if outcome is None or outcome.end not in _KNOCK_ENDS:
                     continue
                 cards = np.int64(int(row["cards"]) & ~(1 << (int(row["action"]) - KNOCK)))
-                masks = {"knocker": cards, "defender": row["other_cards"], "known": view["known_cards"][1]}
-                masks["unseen"] = view["unseen"]
+                masks = {
+                    "knocker": cards,
+                    "defender": row["other_cards"],
+                    "known": view["known_cards"][1],
+                    "unseen": view["unseen"],
+                }
                 deadwood = [outcome.deadwood[seat] for seat in (row["seat"], 1 - row["seat"])]
                 line = {"rules": preset} | {name: cards_of(int(mask)) for name, mask in masks.items()}
                 line |= {"spread": outcome.spread, "laid_off": outcome.laid_off, "deadwood": deadwood}

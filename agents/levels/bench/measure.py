@@ -35,7 +35,7 @@ from ginenv.tables.players import Player, make_player
 from ginenv.view.view import VIEW
 
 Progress = Callable[[str], None]
-WAYS = ("frozen", "own", "experienced", "mixed")
+WAYS = ("frozen", "own", "mixed", "experienced")
 EXPERIENCE = 5000
 # Hands after which a level plays on the ladder.
 STAGES = {"as_installed": 0, "after_500": 500, "after_5000": EXPERIENCE}
@@ -153,31 +153,24 @@ def play_ways(
     """Points less luck of each way of playing: ``float64[opponents, series, hands]``."""
     size = -(-len(opponents) // (1 if executor is None else num_processes(executor)))
 
-    def play(ways: Sequence[str], shown: np.ndarray | None = None) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Points and views of each way."""
+    def play(way: str, shown: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         tasks = (
-            (
-                opponents[first : first + count],
-                (level, config, first, way, None if shown is None else shown[first : first + count]),
-            )
-            for way in ways
-            for first, count in chunks(len(opponents), size)
+            (opponents[k : k + count], (level, config, k, way, None if shown is None else shown[k : k + count]))
+            for k, count in chunks(len(opponents), size)
         )
+        parts = []
         if executor is None:
             parts = [play_group(group, *arguments) for group, arguments in tasks]
         else:
-            parts = []
             for part in in_order(run_tasks(executor, play_group, tasks)):
                 report_hands(part[0].size)
                 parts.append(part)
-        each = len(parts) // len(ways)
-        joined = (zip(*parts[k : k + each], strict=True) for k in range(0, len(parts), each))
-        return [(np.concatenate(points), np.concatenate(views)) for points, views in joined]
+        points, views = zip(*parts, strict=True)
+        return np.concatenate(points), np.concatenate(views)
 
-    first_ways = WAYS[:3]
-    played = dict(zip(first_ways, play(first_ways), strict=True))
-    ((mixed, _),) = play(["mixed"], hands_of_others(played["own"][1]))
-    return {way: points for way, (points, _) in played.items()} | {"mixed": mixed}
+    own, views = play("own")
+    mixed, _ = play("mixed", hands_of_others(views))
+    return {"frozen": play("frozen")[0], "own": own, "mixed": mixed, "experienced": play("experienced")[0]}
 
 
 def estimates(differences: np.ndarray) -> dict[str, Any]:
