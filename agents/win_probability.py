@@ -1,10 +1,9 @@
 """The chance to win a game from a score: what points are worth.
 
 For each set of rules a table is solved once, by backward induction over scores (and hands won, where boxes or shut-outs count). The next
-hand brings one side a number of points, with the frequencies of ``data/hand_points.json``, which ``python -m
-benchmarks.strength.hand_points``
-measures by play between the built-in styles under every preset. The sides are taken as equally strong, and who starts a hand is not part
-of the state. Hands without a score change nothing and are left out.
+hand brings one side a number of points, with the frequencies of ``data/hand_points.json``, which
+``python -m benchmarks.strength.hand_points`` measures by play between the built-in styles under every preset. The sides are taken as
+equally strong, and who starts a hand is not part of the state. Hands without a score change nothing and are left out.
 """
 
 from __future__ import annotations
@@ -84,6 +83,23 @@ def _after(scratch, score, boxes, points, winner, bank):
 
 
 @kernel
+def _ending(scratch, score, boxes, points, weights, first, winner, bank):
+    """What the hands from the ``first`` number of points on, all of which end the game, add to side 0's chance.
+
+    More points are never worse for who wins them, so where the fewest and the most end alike, all between them do.
+    """
+    last = points.shape[0] - 1
+    if first > last:
+        return 0.0
+    fewest = _after(scratch, score, boxes, points[first], winner, bank)
+    most = _after(scratch, score, boxes, points[last], winner, bank)
+    chance = weights[first] * fewest
+    for k in range(first + 1, last + 1):
+        chance += weights[k] * (most if fewest == most else _after(scratch, score, boxes, points[k], winner, bank))
+    return chance
+
+
+@kernel
 def _solve(scratch, points, weights, chances, bank):
     """Fills a bank's only table, ``chances``, downwards from the scores nearest the target; every hand adds at least one point.
 
@@ -92,38 +108,44 @@ def _solve(scratch, points, weights, chances, bank):
     """
     target, _, tops, _ = chances.shape
     after = np.empty((target, points.shape[0], 2), np.int64)
+    # The first of the points, in their order, that end the game from a score.
+    ends = np.zeros(target, np.int64)
     for score in range(target):
         for k in range(points.shape[0]):
             _after(scratch, (score, 0), (0, 0), points[k], 0, bank)
             s = scratch[0]
-            after[score, k, 0] = target if s.game_over else s.score[0]
-            after[score, k, 1] = s.boxes[0]
+            if not s.game_over:
+                after[score, k, 0] = s.score[0]
+                after[score, k, 1] = min(s.boxes[0], tops - 1)
+                ends[score] = k + 1
     for total in range(2 * target - 2, -1, -1):
         for a in range(max(0, total - target + 1), min(target, total // 2 + 1)):
             b = total - a
+            chance = np.zeros((tops, tops))
+            for k in range(ends[a]):
+                score, more = after[a, k, 0], after[a, k, 1]
+                for boxes_a in range(tops):
+                    boxes = min(boxes_a + more, tops - 1)
+                    for boxes_b in range(tops):
+                        chance[boxes_a, boxes_b] += weights[k] * chances[score, b, boxes, boxes_b]
+            for k in range(ends[b]):
+                score, more = after[b, k, 0], after[b, k, 1]
+                for boxes_a in range(tops):
+                    for boxes_b in range(tops - more):
+                        chance[boxes_a, boxes_b] += weights[k] * chances[a, score, boxes_a, boxes_b + more]
+                    for boxes_b in range(tops - more, tops):
+                        chance[boxes_a, boxes_b] += weights[k] * chances[a, score, boxes_a, tops - 1]
             for boxes_a in range(tops):
                 for boxes_b in range(tops):
-                    chance = 0.0
-                    for k in range(points.shape[0]):
-                        if after[a, k, 0] < target:
-                            won = np.float64(
-                                chances[after[a, k, 0], b, min(boxes_a + after[a, k, 1], tops - 1), boxes_b]
-                            )
-                        else:
-                            won = _after(scratch, (a, b), (boxes_a, boxes_b), points[k], 0, bank)
-                        if after[b, k, 0] < target:
-                            lost = np.float64(
-                                chances[a, after[b, k, 0], boxes_a, min(boxes_b + after[b, k, 1], tops - 1)]
-                            )
-                        else:
-                            lost = _after(scratch, (a, b), (boxes_a, boxes_b), points[k], 1, bank)
-                        chance += 0.5 * weights[k] * (won + lost)
-                    chances[a, b, boxes_a, boxes_b] = chance
-                    chances[b, a, boxes_b, boxes_a] = 1 - chance
+                    both = chance[boxes_a, boxes_b]
+                    both += _ending(scratch, (a, b), (boxes_a, boxes_b), points, weights, ends[a], 0, bank)
+                    both += _ending(scratch, (a, b), (boxes_a, boxes_b), points, weights, ends[b], 1, bank)
+                    chances[a, b, boxes_a, boxes_b] = 0.5 * both
+                    chances[b, a, boxes_b, boxes_a] = 1 - 0.5 * both
 
 
 def point_frequencies(rules: Rules) -> tuple[np.ndarray, np.ndarray]:
-    """Points of a scored hand and their frequencies, under the preset whose scoring is most like these rules'."""
+    """Points of a scored hand, the fewest first, and their frequencies, under the preset whose scoring is most like these rules'."""
     try:
         measured = json.loads(DATA.read_text(encoding="utf-8"))["points"]
     except OSError as error:
@@ -134,14 +156,14 @@ def point_frequencies(rules: Rules) -> tuple[np.ndarray, np.ndarray]:
     def differences(name: str) -> int:
         return sum(getattr(rules, field) != getattr(PRESETS[name], field) for field in _SCORING)
 
-    counts = measured[min(sorted(measured), key=differences)]
-    points = np.array([int(key) for key in counts], np.int64)
-    weights = np.array(list(counts.values()), np.float64)
+    counts = sorted((int(key), count) for key, count in measured[min(sorted(measured), key=differences)].items())
+    points = np.array([key for key, _ in counts], np.int64)
+    weights = np.array([count for _, count in counts], np.float64)
     return points, weights / weights.sum()
 
 
 def equity_table(rules: Rules) -> np.ndarray:
-    """The chances to win under some rules, solved on first use (a second or two) and cached.
+    """The chances to win under some rules, solved on first use (a second at most under the presets) and cached.
 
     Returns:
         ``float32[T, T, H, H]`` by my score, the opponent's score, hands I won, hands the opponent won, before the next hand; T is the

@@ -6,6 +6,8 @@ And the small level that several files of tests play with; what it is made of is
 from __future__ import annotations
 
 import os
+import random
+import secrets
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -33,6 +35,13 @@ def signals() -> Iterator[None]:
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
+
+
+@pytest.fixture(autouse=True)
+def deals(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same cards for a test whenever it runs, where its games have no seed; `GINENV_TEST_SEED` deals others."""
+    drawn = random.Random(f"{os.environ.get('GINENV_TEST_SEED', '')} {request.node.nodeid}")
+    monkeypatch.setattr(secrets, "randbits", drawn.getrandbits)
 
 
 @pytest.fixture(scope="module")

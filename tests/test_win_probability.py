@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from agents.win_probability import bank_chance, equity_bank, equity_table, point_frequencies
+from ginenv.engine.engine import STATE
+from ginenv.engine.game import score_hand
 from ginenv.engine.rules import get_rules
 
 
@@ -33,6 +35,36 @@ def test_the_table_equals_games_played_out() -> None:
     error = 4 * 0.5 / count**0.5
     assert table[60, 30, 3, 2] == pytest.approx(won / count, abs=error)
     assert table[30, 60, 2, 3] == pytest.approx(1 - won / count, abs=error)
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        get_rules("eaai"),
+        get_rules("big-gin"),
+        get_rules("ht2-traditional"),
+        get_rules("dg-standard").replace(shutout="double-before-boxes", target=40),
+        get_rules("dg-standard").replace(shutout="bonus", game_bonus=0, box_bonus=60, target=60),
+    ],
+)
+def test_a_chance_is_the_mean_of_what_the_next_hand_leads_to(rules) -> None:
+    table = equity_table(rules)
+    points, weights = point_frequencies(rules)
+    tops, rng = table.shape[2], np.random.default_rng(3)
+    for case in range(40):
+        # Every other score lies where the next hand may end the game.
+        score = rng.integers(rules.target // 2 if case % 2 else 0, rules.target, 2)
+        boxes = rng.integers(0, tops, 2) if case % 4 < 2 else np.array([0, tops - 1])
+        mean = 0.0
+        for won, weight in zip(points, weights, strict=True):
+            for winner in range(2):
+                s = np.zeros(1, STATE)
+                s["rules"], s["score"], s["boxes"], s["winner"], s["points"] = rules.block, score, boxes, winner, won
+                score_hand(s[0])
+                (mine, theirs), (first, second) = s["score"][0], np.minimum(s["boxes"][0], tops - 1)
+                ended = {0: 1.0, 1: 0.0}.get(int(s["game_winner"][0]), 0.5)
+                mean += weight / 2 * (ended if s["game_over"][0] else table[mine, theirs, first, second])
+        assert table[score[0], score[1], boxes[0], boxes[1]] == pytest.approx(mean, abs=1e-6)
 
 
 def test_hands_won_count_where_boxes_do() -> None:
