@@ -58,7 +58,7 @@ def start(root: Path, code: str, cache: Path | None = None) -> subprocess.Popen[
     places = {"GINENV_CACHE_DIR": str(cache or root / "cache"), "HOME": str(root), "TMPDIR": str(root)}
     environment = {**os.environ, "PYTHONPATH": str(root), **places, "XDG_CACHE_HOME": ""}
     pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen([sys.executable, "-c", code], env=environment, cwd=root, **pipes)
+    return subprocess.Popen([sys.executable, "-B", "-c", code], env=environment, cwd=root, **pipes)
 
 
 def run(root: Path, code: str, cache: Path | None = None) -> str:

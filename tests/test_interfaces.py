@@ -169,7 +169,7 @@ def _pettingzoo() -> Any:
     return pytest.importorskip("ginenv.adapters.pettingzoo").env(rules="eaai")
 
 
-@pytest.mark.parametrize("again", [copy.deepcopy, lambda table: pickle.loads(pickle.dumps(table))])
+@pytest.mark.parametrize("again", [copy.deepcopy, lambda table: pickle.loads(pickle.dumps(table, 5))])
 @pytest.mark.parametrize(
     "make", [_pettingzoo, ginenv.SelfPlay, ginenv.HandEnv, ginenv.GameEnv, partial(ginenv.HandVectorEnv, 3)]
 )

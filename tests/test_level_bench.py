@@ -67,7 +67,7 @@ def test_the_ways_part_only_where_something_is_known(level: Level) -> None:
 
 
 def test_an_executor_measures_the_same(level: Level, pool: Executor) -> None:
-    config, counts = parse_config(SMALL | {"above": "easy", "styles": 3}, MeasureConfig), []
+    config, counts = parse_config(SMALL | {"above": "easy", "styles": 7}, MeasureConfig), []
     with counting_hands(counts.append):
         there = measure(level, config, executor=pool)
     assert counts == sorted(counts) and counts[-1] == hands_to_play(config)

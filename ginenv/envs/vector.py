@@ -243,6 +243,10 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         infos = self._infos(done)
         return _observations(self._rows, self._flat), batch.paid.copy(), done, np.zeros(self.num_envs, bool), infos
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy needs: no arrays to write into, since a pickle's do not own their memory, and views of such do not refer to them."""
+        return self.__dict__ | {"_row_buffers": [], "_mask_buffers": []}
+
     def _new_buffers(self) -> None:
         """Selects arrays to write into that no caller holds; allocating new ones would cost a quarter of the step."""
         if self.copy:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from pydantic import Field
 
-from agents.arena.executors import chunks, in_order, num_processes, run_tasks
+from agents.arena.executors import chunks, in_order, run_tasks
 from agents.arena.matches import play_match
 from agents.arena.results import Estimate, ratio, versions, weighted
 from agents.arena.series import PlayersBySeries, play_series, report_hands
@@ -37,6 +37,8 @@ from ginenv.view.view import VIEW
 Progress = Callable[[str], None]
 WAYS = ("frozen", "own", "mixed", "experienced")
 EXPERIENCE = 5000
+# Opponents that are played at once, whoever plays them: the last digits of a network's values may depend on the size of a batch.
+_TOGETHER = 6
 # Hands after which a level plays on the ladder.
 STAGES = {"as_installed": 0, "after_500": 500, "after_5000": EXPERIENCE}
 STRANGERS = ("py:agents.levels.bench.strangers:DrawSampler", "py:agents.levels.bench.strangers:MeldWatcher")
@@ -151,12 +153,11 @@ def play_ways(
     level: Level, opponents: Sequence[Player], config: MeasureConfig, executor: Executor | None = None
 ) -> dict[str, np.ndarray]:
     """Points less luck of each way of playing: ``float64[opponents, series, hands]``."""
-    size = -(-len(opponents) // (1 if executor is None else num_processes(executor)))
 
     def play(way: str, shown: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         tasks = (
             (opponents[k : k + count], (level, config, k, way, None if shown is None else shown[k : k + count]))
-            for k, count in chunks(len(opponents), size)
+            for k, count in chunks(len(opponents), _TOGETHER)
         )
         parts = []
         if executor is None:
