@@ -60,8 +60,9 @@ def test_a_child_that_dropped_its_session_and_environment_ends_with_the_command(
     assert [fault["kind"] for fault in match["faults"]] == ["crash"], done.stderr
 
 
-def test_a_flood_of_error_output_costs_nothing():
-    result = play_match(bad_bot("noise"), "simple", pairs=2)
+@pytest.mark.parametrize("kind", ["noise", "last-words"])
+def test_floods_of_words_cost_nothing(kind):
+    result = play_match(bad_bot(kind), "simple", pairs=2)
     assert not result.faults and not result.games["forfeits"].any()
 
 

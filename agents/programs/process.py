@@ -248,18 +248,31 @@ def _write_all(stream: int, text: bytes, seconds: float) -> None:
         rest = rest[os.write(stream, rest) :]
 
 
+def _listen_to_the_end(process: subprocess.Popen[bytes], seconds: float) -> None:
+    """Waits until a program has ended, and reads what it still says: a closed pipe would fail who says good-bye into it."""
+    deadline, poll = time.monotonic() + seconds, select.poll()
+    for stream in (process.stdout, process.stderr):
+        if stream is not None:
+            poll.register(stream.fileno(), select.POLLIN)
+    while process.poll() is None and (left := deadline - time.monotonic()) > 0:
+        for fd, _ in poll.poll(min(10, 1000 * left)):
+            if not os.read(fd, 65536):
+                poll.unregister(fd)
+
+
 def _end(process: subprocess.Popen[bytes], token: str, farewell: bytes, seconds: float) -> int | None:
     if farewell and process.stdin is not None and process.poll() is None:
         with contextlib.suppress(OSError):
             _write_all(process.stdin.fileno(), farewell + b"\n", seconds)
-    for stream in (process.stdin, process.stdout, process.stderr):
-        if stream is not None:
-            with contextlib.suppress(OSError):
-                stream.close()
-    if seconds:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(seconds)
+    if process.stdin is not None:
+        with contextlib.suppress(OSError):
+            process.stdin.close()
+    with contextlib.suppress(OSError):
+        _listen_to_the_end(process, seconds)
     status = process.poll()
+    for stream in (process.stdout, process.stderr):
+        if stream is not None:
+            stream.close()
     with contextlib.suppress(OSError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()

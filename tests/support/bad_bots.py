@@ -46,6 +46,7 @@ KINDS = {
     "flood": "answers with endless output",
     "chatter": "says more than it was asked",
     "noise": "floods its error output",
+    "last-words": "floods both outputs after the bye, and ends as it should",
     "orphan": "leaves a process behind",
     "stubborn": "ignores that it should end",
     "bare-daemon": "leaves a process behind that has left its group and its environment, then ends",
@@ -134,13 +135,16 @@ def main():
             say(json.dumps(answer))
         elif message["type"] == "act":
             left -= 1
-            harmless = kind in ("crash-on-exit", "stubborn")
+            harmless = kind in ("crash-on-exit", "stubborn", "last-words")
             if left <= 0 and not harmless and not misbehave(kind, message):
                 continue
             answers = [{"slot": g["slot"], "action": g["legal"][-1]} for g in message["games"] if "legal" in g]
             say(json.dumps({"type": "answers", "id": message["id"], "answers": answers}))
         elif kind == "crash-on-exit":
             raise RuntimeError("this bot crashes on exit")
+        elif kind == "last-words":
+            for stream in (sys.stdout, sys.stderr):
+                print("good-bye " * 50_000, file=stream, flush=True)
     if kind == "stubborn":
         time.sleep(600)
 
