@@ -101,7 +101,7 @@ def _ending(scratch, score, boxes, points, weights, first, winner, bank):
 
 @kernel
 def _solve(scratch, points, weights, chances, bank):
-    """Fills a bank's only table, ``chances``, downwards from the scores nearest the target; every hand adds at least one point.
+    """Fills a bank's only table, ``chances``, downwards from the scores nearest the target. ``points`` rise, from one on.
 
     Almost all hands end no game: what they add to their winner's score and boxes is asked of the engine once for each score. The sides
     are equally strong, so one half of the table is the other, seen from the other side.
@@ -163,7 +163,7 @@ def point_frequencies(rules: Rules) -> tuple[np.ndarray, np.ndarray]:
 
 
 def equity_table(rules: Rules) -> np.ndarray:
-    """The chances to win under some rules, solved on first use (a second at most under the presets) and cached.
+    """The chances to win under some rules, solved on first use (a second or so, longer to a higher target) and cached.
 
     Returns:
         ``float32[T, T, H, H]`` by my score, the opponent's score, hands I won, hands the opponent won, before the next hand; T is the

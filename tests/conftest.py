@@ -38,10 +38,12 @@ def signals() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def deals(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same cards for a test whenever it runs, where its games have no seed; `GINENV_TEST_SEED` deals others."""
+def deals(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The same cards for a test whenever it runs, in games at a table of this process; `GINENV_TEST_SEED` deals others."""
     drawn = random.Random(f"{os.environ.get('GINENV_TEST_SEED', '')} {request.node.nodeid}")
-    monkeypatch.setattr(secrets, "randbits", drawn.getrandbits)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(secrets, "randbits", drawn.getrandbits)
+        yield
 
 
 @pytest.fixture(scope="module")

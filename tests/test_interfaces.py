@@ -169,7 +169,14 @@ def _pettingzoo() -> Any:
     return pytest.importorskip("ginenv.adapters.pettingzoo").env(rules="eaai")
 
 
-@pytest.mark.parametrize("again", [copy.deepcopy, lambda table: pickle.loads(pickle.dumps(table, 5))])
+def _from_elsewhere(table: Any) -> Any:
+    """By a pickle whose arrays lie in memory that nobody may write, as in Ray's store."""
+    buffers: list[pickle.PickleBuffer] = []
+    text = pickle.dumps(table, 5, buffer_callback=buffers.append)
+    return pickle.loads(text, buffers=[bytes(buffer.raw()) for buffer in buffers])
+
+
+@pytest.mark.parametrize("again", [copy.deepcopy, lambda table: pickle.loads(pickle.dumps(table, 5)), _from_elsewhere])
 @pytest.mark.parametrize(
     "make", [_pettingzoo, ginenv.SelfPlay, ginenv.HandEnv, ginenv.GameEnv, partial(ginenv.HandVectorEnv, 3)]
 )

@@ -62,7 +62,8 @@ def test_a_child_that_dropped_its_session_and_environment_ends_with_the_command(
 
 @pytest.mark.parametrize("kind", ["noise", "last-words"])
 def test_floods_of_words_cost_nothing(kind):
-    result = play_match(bad_bot(kind), "simple", pairs=2)
+    settings = MatchSettings(limits=BotLimits(end_seconds=60.0))
+    result = play_match(bad_bot(kind), "simple", pairs=2, settings=settings)
     assert not result.faults and not result.games["forfeits"].any()
 
 

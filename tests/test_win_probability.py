@@ -43,7 +43,7 @@ def test_the_table_equals_games_played_out() -> None:
         get_rules("eaai"),
         get_rules("big-gin"),
         get_rules("ht2-traditional"),
-        get_rules("dg-standard").replace(shutout="double-before-boxes", target=40),
+        get_rules("dg-standard").replace(shutout="double-after-boxes", target=40),
         get_rules("dg-standard").replace(shutout="bonus", game_bonus=0, box_bonus=60, target=60),
     ],
 )

@@ -30,6 +30,8 @@ MAX_LINE = 1_000_000
 _LONG_LINE = 65_536
 # Room for a stack of a thousand calls, as Java prints it after the exception.
 _MAX_STDERR = 200_000
+# Of what a program writes after the bye; who writes more finds its outputs closed.
+_MAX_FAREWELL = 10_000_000
 # How often to check whether a silent program is still there.
 _LOOK_SECONDS = 0.25
 # An environment variable that all descendants of the program inherit; it finds those that left its process group.
@@ -248,15 +250,20 @@ def _write_all(stream: int, text: bytes, seconds: float) -> None:
         rest = rest[os.write(stream, rest) :]
 
 
-def _listen_to_the_end(process: subprocess.Popen[bytes], seconds: float) -> None:
-    """Waits until a program has ended, and reads what it still says: a closed pipe would fail who says good-bye into it."""
-    deadline, poll = time.monotonic() + seconds, select.poll()
+def _listen_to_the_end(process: subprocess.Popen[bytes], deadline: float) -> None:
+    """Waits until a program has ended, and reads what it still writes: a program fails that writes into a closed pipe."""
+    poll, left_to_read = select.poll(), _MAX_FAREWELL
     for stream in (process.stdout, process.stderr):
-        if stream is not None:
+        if stream is not None and not stream.closed:
             poll.register(stream.fileno(), select.POLLIN)
-    while process.poll() is None and (left := deadline - time.monotonic()) > 0:
+    while process.poll() is None and left_to_read > 0 and (left := deadline - time.monotonic()) > 0:
         for fd, _ in poll.poll(min(10, 1000 * left)):
-            if not os.read(fd, 65536):
+            try:
+                text = os.read(fd, 65536)
+            except BlockingIOError:
+                continue
+            left_to_read -= len(text)
+            if not text:
                 poll.unregister(fd)
 
 
@@ -267,12 +274,16 @@ def _end(process: subprocess.Popen[bytes], token: str, farewell: bytes, seconds:
     if process.stdin is not None:
         with contextlib.suppress(OSError):
             process.stdin.close()
+    deadline = time.monotonic() + seconds
     with contextlib.suppress(OSError):
-        _listen_to_the_end(process, seconds)
-    status = process.poll()
+        _listen_to_the_end(process, deadline)
     for stream in (process.stdout, process.stderr):
         if stream is not None:
-            stream.close()
+            with contextlib.suppress(OSError):
+                stream.close()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(max(0.0, deadline - time.monotonic()))
+    status = process.poll()
     with contextlib.suppress(OSError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()

@@ -25,6 +25,7 @@ from ginenv.errors import GinError, check_choice, check_integer, must_be
 from ginenv.tables.episodes import Episodes, TableOptions, check_arguments
 from ginenv.tables.info import Reporter
 from ginenv.tables.players import Player, close_players
+from ginenv.tables.tables import writable
 from ginenv.view.encoding import FLAT_SCALE, OBSERVATION_SIZE, PLANES_SHAPE
 
 _MODES = {mode.name.lower(): mode for mode in AutoresetMode}
@@ -244,8 +245,11 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         return _observations(self._rows, self._flat), batch.paid.copy(), done, np.zeros(self.num_envs, bool), infos
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a copy needs: no arrays to write into, since a pickle's do not own their memory, and views of such do not refer to them."""
+        """What a copy needs: none of the arrays that are used again once nobody refers to them, which views of a pickle's do not."""
         return self.__dict__ | {"_row_buffers": [], "_mask_buffers": []}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(writable(state))
 
     def _new_buffers(self) -> None:
         """Selects arrays to write into that no caller holds; allocating new ones would cost a quarter of the step."""

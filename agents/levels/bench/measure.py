@@ -154,10 +154,12 @@ def play_ways(
 ) -> dict[str, np.ndarray]:
     """Points less luck of each way of playing: ``float64[opponents, series, hands]``."""
 
-    def play(way: str, shown: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    def play(*ways: str, shown: np.ndarray | None = None) -> list[tuple[np.ndarray, np.ndarray]]:
+        groups = list(chunks(len(opponents), _TOGETHER))
         tasks = (
             (opponents[k : k + count], (level, config, k, way, None if shown is None else shown[k : k + count]))
-            for k, count in chunks(len(opponents), _TOGETHER)
+            for way in ways
+            for k, count in groups
         )
         parts = []
         if executor is None:
@@ -166,12 +168,16 @@ def play_ways(
             for part in in_order(run_tasks(executor, play_group, tasks)):
                 report_hands(part[0].size)
                 parts.append(part)
-        points, views = zip(*parts, strict=True)
-        return np.concatenate(points), np.concatenate(views)
+        joined = []
+        for first, count in chunks(len(parts), len(groups)):
+            points, views = zip(*parts[first : first + count], strict=True)
+            joined.append((np.concatenate(points), np.concatenate(views)))
+        return joined
 
-    own, views = play("own")
-    mixed, _ = play("mixed", hands_of_others(views))
-    return {"frozen": play("frozen")[0], "own": own, "mixed": mixed, "experienced": play("experienced")[0]}
+    # The three that need no other are played together, so that many processes have something to do.
+    (own, views), (frozen, _), (experienced, _) = play("own", "frozen", "experienced")
+    [(mixed, _)] = play("mixed", shown=hands_of_others(views))
+    return {"frozen": frozen, "own": own, "mixed": mixed, "experienced": experienced}
 
 
 def estimates(differences: np.ndarray) -> dict[str, Any]:
