@@ -135,14 +135,16 @@ def _anchor(heading: str) -> str:
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
-def test_every_entry_of_the_log_has_a_line_in_its_index() -> None:
+def test_the_index_of_the_log_has_the_question_and_verdict_of_every_entry() -> None:
     log = ROOT / "docs" / "log"
-    listed = re.findall(r"^\| \[[\d-]+\]\((.+?)\) \| .+ \| .+ \| .+ \|$", (log / "README.md").read_text(), re.M)
-    entries = [
-        f"{page.name}#{_anchor(heading)}"
-        for page in log.glob("*.md")
-        for heading in re.findall(r"^## (\d{4}-.+)$", page.read_text(), re.M)
-    ]
+    listed = re.findall(r"^- ([\d-]+) \[(.+)\]\((.+?)\) (.+)$", (log / "README.md").read_text(encoding="utf-8"), re.M)
+    entries = []
+    for page in log.glob("[a-z]*.md"):
+        for entry in re.split(r"^## ", page.read_text(encoding="utf-8"), flags=re.M)[1:]:
+            heading, *lines = entry.strip().splitlines()
+            date, question = heading.split(" ", maxsplit=1)
+            assert [line.split(":")[0] for line in lines if line] == ["- Command", "- Result", "- Verdict"], heading
+            entries.append((date, question, f"{page.name}#{_anchor(heading)}", lines[-1].removeprefix("- Verdict: ")))
     assert entries and sorted(listed) == sorted(entries)
 
 
