@@ -52,19 +52,17 @@ def action_in(text):
 
 
 def decide(model, rules, game):
-    """The answer to one question, with what it took."""
+    """The answer to one question."""
     messages = [{"role": "system", "content": f"{rules}\n\n{FORM}"}, {"role": "user", "content": entry_words(game)}]
     legal = {action.lower(): action for action in game["legal"]}
-    usage = {"prompt_tokens": 0, "completion_tokens": 0, "illegal": 0}
+    illegal = 0
     while True:
         answer = complete(model, messages)
-        for key in ("prompt_tokens", "completion_tokens"):
-            usage[key] += (answer.get("usage") or {}).get(key, 0)
         text = answer["choices"][0]["message"].get("content") or ""
         action = action_in(text)
-        usage["illegal"] += action.lower() not in legal
-        if action.lower() in legal or usage["illegal"] == TRIES:
-            return {"slot": game["slot"], "action": legal.get(action.lower(), action[:40] or "nothing"), "usage": usage}
+        illegal += action.lower() not in legal
+        if action.lower() in legal or illegal == TRIES:
+            return {"slot": game["slot"], "action": legal.get(action.lower(), action[:40] or "nothing")}
         wrong = f"{action[:40]!r} is not legal. Legal: {', '.join(game['legal'])}. {FORM}"
         messages += [{"role": "assistant", "content": text}, {"role": "user", "content": wrong}]
 

@@ -61,7 +61,7 @@ def endpoint(monkeypatch):
 COMMAND = shlex.join([sys.executable, str(ROOT / "examples" / "chat_player.py"), "scripted"])
 
 
-def test_a_chat_endpoint_plays_and_tells_what_it_took(endpoint):
+def test_a_chat_endpoint_plays(endpoint):
     endpoint.wrong = ["discard ZZ", "Nothing comes to mind."]
     player = OutsidePlayer(COMMAND, limits=PATIENT)
     part = play_pairs((player, make_player("simple")), MatchSettings(unit="hands", luck=False, limits=PATIENT), 0, 2)
@@ -70,7 +70,6 @@ def test_a_chat_endpoint_plays_and_tells_what_it_took(endpoint):
     assert part.faults + player.take_faults() == []
     decisions, calls = sum(player.decisions.values()), len(endpoint.requests) - 1
     assert calls == decisions + 2
-    assert dict(player.usage) == {"prompt_tokens": 100 * calls, "completion_tokens": 7 * calls, "illegal": 2}
     first = endpoint.requests[0]
     assert (first["path"], first["key"], first["model"]) == ("/v1/chat/completions", "Bearer a-key", "scripted")
     assert {each["role"] for each in first["messages"]} == {"system", "user"} and "knock limit 10" in first["messages"][

@@ -27,7 +27,7 @@ from tests.support.refusals import refuses
 from tests.support.scale import SCALE
 
 EXPECTED = {
-    "crash": "crash-at-start crash killed orphan", "handshake": "wrong-protocol true-protocol split-text wrong-key", "flood": "flood",
+    "crash": "crash-at-start crash killed orphan", "handshake": "wrong-protocol true-protocol wrong-key", "flood": "flood",
     "timeout": "stall partial daemon", "rubbish": "no-json nested old-id missing twice",
     "illegal move": "long-move long-number illegal number",
 }  # fmt: skip

@@ -116,16 +116,6 @@ def test_a_program_plays_as_the_same_player_inside_would(rules, logger):
     assert outside.games["hands"].sum() - 6 <= hands <= outside.games["hands"].sum()
 
 
-def test_a_split_decision_asks_for_the_discard_first_and_for_the_knock_after_it(logger):
-    spec, lines = logger("split")
-    result = play_match(spec, "random", pairs=60, unit="hands", settings=MatchSettings(salt=SALT))
-    assert not result.faults and result.stats["knocks"][0] > 0
-    phases = [game for line in lines() for game in line.get("games", ()) if "legal" in game]
-    assert all(text.startswith("discard") for game in phases if game["phase"] == "discard" for text in game["legal"])
-    offered = [game["legal"] for game in phases if game["phase"] == "knock"]
-    assert offered and all(discard.replace("discard", "knock") == knock for discard, knock in offered)
-
-
 def test_an_arrangement_may_be_answered_by_its_cards(logger):
     spec, lines = logger()
     result = play_match(spec, "random", rules="ht1", pairs=60, unit="hands", seed=4, settings=MatchSettings(salt=SALT))
@@ -283,23 +273,6 @@ def patient(tmp_path):
     return lambda **ready: command(script, ROOT / "examples", json.dumps(ready), log), lambda: [
         json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()
     ]
-
-
-def test_a_split_program_sees_only_knocks_that_it_was_offered(patient):
-    """At the wall a card can only be laid down with a knock."""
-    spec, lines = patient
-    settings = MatchSettings(get_rules("openspiel"), unit="hands", salt=SALT)
-    result = play_match(spec(split=True), "random", pairs=25, settings=settings)
-    assert not result.faults
-    offered, events = set(), set()
-    for line in lines():
-        for game in line.get("games", ()):
-            if game.get("phase") == "knock":
-                offered |= {(game["slot"], text) for text in game["legal"]}
-            for event in game["events"]:
-                if event["event"] == "knock" and event["who"] == "you":
-                    events.add((game["slot"], f"knock {event['card']}"))
-    assert events and events <= offered
 
 
 def test_a_program_says_which_rules_it_plays(patient):

@@ -34,7 +34,6 @@ class Block:
         seconds: time that it took for them.
         salt: mixed into the seed of the deals where a program plays.
         faults: faults of a program: kind, count, forfeits, and the first case in words.
-        usage: what a program says that its decisions took: tokens, and actions that it named and that were not legal.
         losses: what the decisions cost, by kind (``agents.analysis.losses``); empty where they were not analysed.
     """
 
@@ -45,7 +44,6 @@ class Block:
     seconds: float
     salt: str = ""
     faults: list[dict[str, Any]] = field(default_factory=list)
-    usage: dict[str, int] = field(default_factory=dict)
     losses: dict[str, list[float]] = field(default_factory=dict)
 
 
@@ -77,9 +75,7 @@ def play_block(
     finally:
         close_players(players)
     me = players[0]
-    faults, usage = part.faults, {}
-    if isinstance(me, OutsidePlayer):
-        faults, usage = [*faults, *me.take_faults()], dict(me.usage)
+    faults = [*part.faults, *me.take_faults()] if isinstance(me, OutsidePlayer) else part.faults
     margins = (part.games["points"][:, 0] - part.games["points"][:, 1]).astype(np.float64)
     luck = np.zeros(len(margins)) if part.luck is None else part.luck[:, 0]
     block = Block(
@@ -90,7 +86,6 @@ def play_block(
         seconds=round(min(float(part.seconds[0]), time.perf_counter() - began), 3),
         salt=part.salt,
         faults=faults,
-        usage=usage,
     )
     states = [(final.states[job], job % 2) for job in range(len(part.games))]
     hands = [(Hand(state), seat) for state, seat in states if state["end"][0] != End.NOT_OVER]
@@ -143,14 +138,12 @@ class ShortRating:
     def to_dict(self) -> dict[str, Any]:
         """Rating, sums over all blocks, and the blocks."""
         decisions, seconds = (sum(getattr(block, name) for block in self.blocks) for name in ("decisions", "seconds"))
-        usage, losses = {}, {}
+        losses = {}
         for block in self.blocks:
-            for key, count in block.usage.items():
-                usage[key] = usage.get(key, 0) + count
             for kind, row in block.losses.items():
                 losses[kind] = np.add(losses.get(kind, np.zeros(len(row))), row).tolist()
         faults = [fault for block in self.blocks for fault in block.faults]
-        illegal = usage.get("illegal", 0) + sum(f["count"] for f in faults if f["kind"] == "illegal move")
+        illegal = sum(fault["count"] for fault in faults if fault["kind"] == "illegal move")
         valued = sum(row[0] for row in losses.values())
         return {
             "rating": self.rating.to_dict(),
@@ -166,7 +159,6 @@ class ShortRating:
             "illegal_rate": round(illegal / decisions, 5) if decisions else None,
             "forfeits": sum(fault["forfeits"] for fault in faults),
             "seconds_per_decision": round(seconds / decisions, 4) if decisions else None,
-            "usage": usage,
             "loss_per_decision": {kind: round(row[1] / valued, 4) for kind, row in losses.items()},
             "mistakes": {kind: int(row[2]) for kind, row in losses.items()},
             "decisions_by_kind": {kind: int(row[0]) for kind, row in losses.items()},

@@ -164,12 +164,8 @@ def _show(console: Console, player: str, document: dict[str, Any]) -> None:
         table.add_row(f"against {name}", f"{row['per_hand']:+.1f} points per hand ({counted(row['hands'], 'hand')})")
     if document["decisions"]:
         illegal = f"{document['illegal']} in {document['decisions']:,} decisions"
-        table.add_row("illegal actions", f"{100 * document['illegal_rate']:.2f} % ({illegal})")
-        table.add_row("hands lost by them", str(document["forfeits"]))
+        table.add_row("illegal actions", f"{100 * document['illegal_rate']:.2f} % ({illegal}); each lost its hand")
         table.add_row("seconds per decision", f"{document['seconds_per_decision']:.3f}")
-    for key in ("prompt_tokens", "completion_tokens"):
-        if document["usage"].get(key):
-            table.add_row(f"{key.replace('_', ' ')} per hand", f"{document['usage'][key] / hands:,.0f}")
     if document["loss_per_decision"]:
         table.add_row("points lost per decision", f"{sum(document['loss_per_decision'].values()):.2f}")
         for kind, lost in document["loss_per_decision"].items():

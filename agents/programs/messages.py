@@ -197,7 +197,7 @@ class GameEntry(Message):
 
     slot: Slot
     events: Annotated[list[Event], Field(max_length=MAX_EVENTS)]
-    phase: Literal["upcard", "draw", "discard", "spread", "layoff", "wall", "knock"] | None = None
+    phase: Literal["upcard", "draw", "discard", "spread", "layoff", "wall"] | None = None
     hand: Cards | None = None
     upcard: Card | None = None
     stock: int | None = Field(None, ge=0, le=52)
@@ -243,7 +243,6 @@ class Ready(Message):
     name: str = ""
     rules: list[str] | None = None
     max_batch: int | None = Field(None, ge=1)
-    split: bool = False
 
 
 class Act(Message):
@@ -254,21 +253,12 @@ class Act(Message):
     games: Annotated[list[GameEntry], Field(max_length=MAX_GAMES)]
 
 
-class Usage(Message):
-    """What a decision of a language model took: tokens, and actions that it named and that were not legal."""
-
-    prompt_tokens: int = Field(0, ge=0, le=10**9)
-    completion_tokens: int = Field(0, ge=0, le=10**9)
-    illegal: int = Field(0, ge=0, le=10**6)
-
-
 class Answer(Message):
     """The decision of one slot: an action or, in the phase ``spread``, the melds of an arrangement."""
 
     slot: Slot
     action: Action | None = None
     melds: Melds | None = None
-    usage: Usage | None = None
 
 
 class AnswerList(Message):

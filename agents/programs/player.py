@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from pydantic import ValidationError
 
 from agents.deal_streams import new_salt, salted
 from agents.files import JsonError, parse_json
-from agents.programs.messages import READY, MessageError, Usage, read_message, sentence_of
+from agents.programs.messages import READY, MessageError, read_message
 from agents.programs.process import BotFault, LineProcess, excerpt
 from agents.programs.protocol import (
     EventEncoder,
@@ -28,7 +27,7 @@ from agents.programs.protocol import (
     spread_choices,
 )
 from agents.programs.views import Seen, read_views
-from ginenv.engine.actions import KNOCK, PHASE_DISCARD, PHASE_NAMES, PHASE_SPREAD, action_name, parse_action
+from ginenv.engine.actions import PHASE_NAMES, PHASE_SPREAD, parse_action
 from ginenv.engine.cards import parse_card
 from ginenv.engine.rules import Rules, get_rules
 from ginenv.errors import GinError, quoted
@@ -95,9 +94,7 @@ class OutsidePlayer:
 
     Attributes:
         forfeits: whether ``act`` returns ``FORFEIT`` where the program failed to answer; the arena sets this while it plays.
-        split: whether the program wants to be asked about the discard first and about the knock after it.
         decisions: number of decisions by phase.
-        usage: sums of what the program says that its decisions took (``messages.Usage``).
     """
 
     def __init__(self, command: str, seed: int = 0, limits: BotLimits | None = None, salt: str = ""):
@@ -106,7 +103,6 @@ class OutsidePlayer:
         self.seed = seed
         self.limits = limits or BotLimits()
         self._salt = salt or new_salt()
-        self.split = False
         self.forfeits = False
         self._process: LineProcess | None = None
         self._batch = self.limits.batch
@@ -119,7 +115,6 @@ class OutsidePlayer:
         self._faults: dict[str, dict[str, Any]] = {}
         self._last_fault: BotFault | None = None
         self.decisions: Counter[str] = Counter()
-        self.usage: Counter[str] = Counter()
 
     def reset(self, seed: int = 0) -> None:
         """Ends the program and forgets all games; the next decision starts it again with the new seed."""
@@ -205,7 +200,6 @@ class OutsidePlayer:
             raise BotFault("handshake", f"answered hello with {excerpt(line, 200)}; {error}") from None
         _check_plays(ready.rules, rules)
         self._batch = min(ready.max_batch or self.limits.batch, self.limits.batch)
-        self.split = ready.split
         self._rules = rules
         # A new process is sent everything that happened in the hands in play.
         for encoder in self._encoders.values():
@@ -263,36 +257,13 @@ class OutsidePlayer:
         return answers
 
     def _ask(self, slots: list[int], views: list[Seen]) -> list[int]:
-        """Asks about some games in one line; programs that split get a second line about knocking."""
-        split, encoders = self.split, self._encoders
-        games = [
-            question(slot, encoders[slot].events_message(), view, split)
-            for slot, view in zip(slots, views, strict=True)
-        ]
+        """Asks about some games in one line."""
+        encoders = self._encoders
+        games = [question(slot, encoders[slot].events_message(), view) for slot, view in zip(slots, views, strict=True)]
         self.decisions.update([PHASE_NAMES[view.phase] for view in views])
         num_sent, self._closing = self._closing, []
         replies = self._answers(num_sent + games, slots)
-        answers = [self._read_action(*each) for each in zip(slots, views, replies, strict=True)]
-        if self.split:
-            self._ask_knocks(slots, views, answers)
-        return answers
-
-    def _ask_knocks(self, slots: list[int], views: list[Seen], answers: list[int]) -> None:
-        games, places, choices = [], [], []
-        for i, view in enumerate(views):
-            card = answers[i]
-            if view.phase != PHASE_DISCARD or not 0 <= card < KNOCK or not view.knocks >> card & 1:
-                continue
-            both = (view.discards, view.knocks)
-            choices.append([action_name(KNOCK * knock + card) for knock in range(2) if both[knock] >> card & 1])
-            games.append(question(slots[i], "[]", view, knock=choices[-1]))
-            places.append(i)
-        if not games:
-            return
-        self.decisions["knock"] += len(games)
-        replies = self._answers(games, [slots[i] for i in places])
-        for i, legal, reply in zip(places, choices, replies, strict=True):
-            answers[i] = self._read_action(slots[i], views[i], reply, legal)
+        return [self._read_action(*each) for each in zip(slots, views, replies, strict=True)]
 
     def _answers(self, games: list[str], slots: list[int]) -> list[dict[str, Any]]:
         """Sends one ``act`` line and sorts the answers by slot."""
@@ -318,12 +289,9 @@ class OutsidePlayer:
         if missing:
             count = f"{len(missing)} of {len(slots)} missing"
             raise BotFault("rubbish", f"slot {missing[0]} was asked and not answered ({count})")
-        for slot in slots:
-            if (usage := by_slot[slot].get("usage")) is not None:
-                self.usage.update(_read_usage(usage))
         return [by_slot[slot] for slot in slots]
 
-    def _read_action(self, slot: int, view: Seen, answer: dict[str, Any], legal: list[str] | None = None) -> int:
+    def _read_action(self, slot: int, view: Seen, answer: dict[str, Any]) -> int:
         """The action of an answer, or ``FORFEIT``."""
         try:
             if view.phase == PHASE_SPREAD and "melds" in answer:
@@ -332,12 +300,8 @@ class OutsidePlayer:
             if not isinstance(text, str):
                 raise GinError(f"the answer holds no action: {excerpt(json.dumps(answer).encode())}")
             action = _action(text)
-            if self.split and view.phase == PHASE_DISCARD and legal is None and action < KNOCK:
-                fits = bool((view.discards | view.knocks) >> action & 1)
-            else:
-                fits = may_play(view, action)
-            if not fits:
-                raise GinError(f"{quoted(text)} is not legal; legal are: {', '.join(legal or legal_texts(view))}")
+            if not may_play(view, action):
+                raise GinError(f"{quoted(text)} is not legal; legal are: {', '.join(legal_texts(view))}")
         except GinError as error:
             fault = BotFault("illegal move", f"in slot {slot}: {error}")
         else:
@@ -383,13 +347,6 @@ def _check_plays(named: list[str] | None, rules: Rules) -> None:
 def _is_usable(value: Any) -> bool:
     """Whether a JSON value is a whole number; in Python, true and false are numbers too."""
     return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _read_usage(usage: Any) -> dict[str, int]:
-    try:
-        return Usage.model_validate(usage).model_dump()
-    except ValidationError as error:
-        raise BotFault("rubbish", f"usage.{sentence_of(error.errors())}") from None
 
 
 def _parsed(line: bytes) -> dict[str, Any]:

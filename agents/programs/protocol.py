@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from agents.programs.views import MOVE_BYTES, Seen
@@ -283,26 +283,24 @@ def spread_choices(view: Seen) -> list[list[list[str]]]:
     return [[card_names(int(meld)) for meld in nth_arrangement(cards, limit, k)[1:] if meld] for k in range(count)]
 
 
-def _legal(view: Seen, split: bool) -> str:
+def _legal(view: Seen) -> str:
     """The legal actions of a question as JSON texts, with commas between them."""
     discards, knocks, others = view.discards, view.knocks, view.others
     phase = view.phase
     if phase == PHASE_DISCARD:
-        if split or not knocks:
-            return _discard_texts(discards | knocks)
+        if not knocks:
+            return _discard_texts(discards)
         return f"{_discard_texts(discards)},{_knock_texts(knocks)}" if discards else _knock_texts(knocks)
     return encode(legal_texts(view))[1:-1] if discards else _FIXED_TEXTS[others, phase == PHASE_LAYOFF]
 
 
-def question(slot: int, events: str, view: Seen, split: bool = False, knock: Sequence[str] = ()) -> str:
+def question(slot: int, events: str, view: Seen) -> str:
     """One game's part of an ``act`` message, as JSON: everything that a program without a memory needs.
 
     Args:
         slot: the number by which the program knows the slot.
         events: the unsent events (``EventEncoder.events_message``).
         view: the view of the seat that is asked.
-        split: whether it is asked for a discard first, and about a knock after it.
-        knock: in the question about a knock, the actions to choose from.
     """
     phase = view.phase
     more = ""
@@ -310,14 +308,13 @@ def question(slot: int, events: str, view: Seen, split: bool = False, knock: Seq
         more = f',"arrangements":{encode(spread_choices(view))}'
     elif phase == PHASE_LAYOFF:
         more = f",{_spread_texts(view)}"
-    name, legal = ("knock", encode(knock)[1:-1]) if knock else (PHASE_NAMES[phase], _legal(view, split))
     if view.hollywood:
         more += _column_texts(view)
     pile = ",".join([_QUOTED[card] for card in view.pile[: view.num_pile]])
     took, other_took = _taken_texts(view.moves)
     return (
-        f'{{"slot":{slot},"events":{events},"phase":"{name}","hand":[{_card_texts(view.hand)}],'
-        f'"upcard":{_card(view.upcard)},"stock":{view.stock},"legal":[{legal}]{more},"pile":[{pile}],'
+        f'{{"slot":{slot},"events":{events},"phase":"{PHASE_NAMES[phase]}","hand":[{_card_texts(view.hand)}],'
+        f'"upcard":{_card(view.upcard)},"stock":{view.stock},"legal":[{_legal(view)}]{more},"pile":[{pile}],'
         f'"opponent":{{"holds":[{_card_texts(view.other_known_cards)}],"took":[{other_took}],'
         f'"refused":[{_card_texts(view.other_refused)}],"discarded":[{_card_texts(view.other_thrown)}]}},'
         f'"you":{{"holds":[{_card_texts(view.known_cards)}],"took":[{took}],'

@@ -26,7 +26,6 @@ _PHASES = {
     "upcard": "You are offered the first upcard {upcard}: take it, or pass.",
     "draw": "Take the upcard {upcard}, or draw from the stock.",
     "discard": "Discard a card, or knock where that is legal.",
-    "knock": "Knock with the card that you chose, or only discard it.",
     "spread": "You knocked. Choose the melds that you lay out:",
     "layoff": "The opponent knocked. Lay off a card on its melds, or be done.",
     "wall": "Two cards are left in the stock: take the upcard {upcard} and knock, or pass, which ends the hand without points.",

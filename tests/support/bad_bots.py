@@ -20,7 +20,6 @@ KINDS = {
     "silent-at-start": "never gets ready",
     "wrong-protocol": "is ready for another version of the protocol",
     "true-protocol": "is ready for the version true",
-    "split-text": "is ready with a text where true or false belongs",
     "wrong-key": "is ready with a key that does not exist",
     "crash": "ends with a traceback in the middle",
     "exit": "ends with status 0 in the middle",
@@ -128,8 +127,6 @@ def main():
         message = json.loads(line)
         if message["type"] == "hello":
             answer = {"type": "ready", "protocol": {"wrong-protocol": 99, "true-protocol": True}.get(kind, 1)}
-            if kind == "split-text":
-                answer["split"] = "no"
             if kind == "wrong-key":
                 answer["max_bacth"] = 5
             say(json.dumps(answer))

@@ -26,12 +26,11 @@ PROGRAM_BEGINS = {"starter": 1, "seat": 0}
 LOGGER = """
 import json, sys
 log = open(sys.argv[1], "w")
-split = len(sys.argv) > 2
 for line in sys.stdin:
     log.write(line); log.flush()
     message = json.loads(line)
     if message["type"] == "hello":
-        print(json.dumps({"type": "ready", "protocol": 1, "split": split}), flush=True)
+        print(json.dumps({"type": "ready", "protocol": 1}), flush=True)
     elif message["type"] == "act":
         answers = []
         for game in message["games"]:
