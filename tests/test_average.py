@@ -28,7 +28,7 @@ def test_weights_are_the_mean_and_the_critic_is_the_last_ones(tmp_path):
         assert torch.allclose(value, (one[name] + other[name]) / 2, rtol=0.01, atol=1e-4), name
         if "weight" in name:
             assert not torch.allclose(value, one[name], rtol=0.01)
-    assert [parent["about"]["command"] for parent in card["about"]["parents"]] == ["made by 1", "made by 2"]
+    assert card["about"]["command"] == "gin average a b"
     wanted, found = load_critic(tmp_path / "b").state_dict(), load_critic(tmp_path / "mean").state_dict()
     assert all(torch.equal(wanted[name], found[name]) for name in wanted)
 
@@ -37,12 +37,7 @@ def test_the_command_writes_a_card_beside_the_mean(tmp_path):
     for seed, name in enumerate(("a", "b")):
         saved(tmp_path / name, seed)
     gin_average([str(tmp_path / "a"), str(tmp_path / "b")], tmp_path / "mean")
-    assert "mean of the weights of 2 checkpoints" in (tmp_path / "mean" / CARD).read_text(encoding="utf-8")
-    # A mean of means says what those were made of.
-    gin_average([str(tmp_path / "mean"), str(tmp_path / "a")], tmp_path / "again")
-    card = (tmp_path / "again" / CARD).read_text(encoding="utf-8")
-    nested = [line for line in card.splitlines() if line.startswith("    - ")]
-    assert "  - the mean of what follows, `" in card and len(nested) == 2 and card.count(" decisions, `") == 3
+    assert "- command: `" in (tmp_path / "mean" / CARD).read_text(encoding="utf-8")
 
 
 def test_networks_of_other_forms_are_refused(tmp_path):

@@ -1,9 +1,7 @@
 """Levels as directories and files: exported, imported, built."""
 
-import io
 import json
 import os
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -19,7 +17,7 @@ from agents.network.features import NUM_HEURISTIC_FEATURES
 from agents.network.model_card import CARD
 from agents.network.nets import Actor
 from ginenv.bots.heuristics import make_simple
-from ginenv.errors import GinError, UnknownNameError
+from ginenv.errors import GinError
 from ginenv.tables.players import make_player
 from tests.support.refusals import refuses
 
@@ -38,45 +36,6 @@ def test_a_level_travels_as_a_directory(directory: Path, level: Level, tmp_path:
     ).all()
     with refuses(LevelError, tmp_path):
         export_level(str(directory), tmp_path / "out")
-
-
-def test_a_level_travels_as_one_file(directory: Path, level: Level, tmp_path: Path) -> None:
-    export_level(str(directory), tmp_path / "a.zip")
-    assert import_level(tmp_path / "a.zip", tmp_path / "in").digest == level.digest
-    for error, read, name in (
-        (UnknownNameError, make_player, f"{tmp_path}/a.zip"), (UnknownNameError, make_player, f"{tmp_path}/a.zip:learn=false"),
-        (LevelError, load_level, f"{tmp_path}/a.zip"),
-    ):  # fmt: skip
-        with refuses(error, f"gin levels import {tmp_path}/a.zip"):
-            read(name)
-    export_level(str(tmp_path / "in"), tmp_path / "again.zip")
-    assert (tmp_path / "again.zip").read_bytes() == (tmp_path / "a.zip").read_bytes()
-    with refuses(LevelError, tmp_path):
-        export_level(str(directory), tmp_path / "a.zip")
-
-
-def _packed(**members: bytes) -> bytes:
-    with io.BytesIO() as content:
-        with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name, data in members.items():
-                archive.writestr(name, data)
-        return content.getvalue()
-
-
-@pytest.mark.parametrize(
-    ("content", "fact"),
-    [
-        (b"no archive", "bad.zip"), (_packed(**{"../level.json": b"{}"}), "'../level.json'"), (_packed(**{LEVEL: b"{}"}), "bad.zip"),
-        (_packed(**{"evil.pth": b"import os"}), "'evil.pth'"), (_packed(**{WEIGHTS: b"0" * (65 << 20)}), "64 MiB"),
-        (_packed(**{LEVEL: b"{}" * 1000})[:-30], "bad.zip"),
-    ],
-)  # fmt: skip
-def test_a_file_that_is_no_level_is_refused_in_one_sentence(tmp_path: Path, content: bytes, fact: str) -> None:
-    (tmp_path / "bad.zip").write_bytes(content)
-    with refuses(LevelError, fact) as raised:
-        import_level(tmp_path / "bad.zip", tmp_path / "in")
-    assert "\n" not in str(raised.value)
-    assert os.listdir(tmp_path) == ["bad.zip"]
 
 
 @pytest.mark.parametrize(

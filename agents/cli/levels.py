@@ -118,15 +118,14 @@ def reset(level: LevelName, home: Path | None = None) -> str:
 
 @app.command
 def export(level: LevelName, to: Target) -> str:
-    """Writes a level as a directory of its own, or as one file to pass on.
+    """Writes a level as a directory of its own.
 
     Args:
         level: name or directory.
-        to: directory to write, or a file whose name ends in .zip.
+        to: directory to write.
     """
     found = export_level(level, to)
-    if to.is_dir():
-        write_card(to)
+    write_card(to)
     return f"{found.name} is in {to} (sha256 {found.digest})."
 
 
@@ -135,7 +134,7 @@ def take_in(source: Source, to: Target) -> str:
     """Copies a level that somebody else made, after checking it.
 
     Args:
-        source: its directory, or the file that it was exported to.
+        source: its directory.
         to: directory to write.
     """
     found = import_level(source, to)

@@ -1,7 +1,4 @@
-"""Levels as directories: built from checkpoints, exported for other programs, imported after a check.
-
-A level can also be passed on as a single file (``agents.levels.archive``).
-"""
+"""Levels as directories: built from checkpoints, exported for other programs, imported after a check."""
 
 from __future__ import annotations
 
@@ -15,7 +12,6 @@ from agents.arena.series import play_series
 from agents.config import override, parse_config
 from agents.deal_streams import Domain
 from agents.files import replacing, write_json, writing
-from agents.levels.archive import SUFFIX, pack, unpacked
 from agents.levels.level import (
     LEVEL,
     Level,
@@ -114,20 +110,17 @@ def check_plays(level: Level, presets: list[str] | None = None) -> None:
 
 
 def export_level(level: str, to: Path) -> Level:
-    """Writes a level as a directory of its own, which another program can load by its path, or as one file to pass on.
+    """Writes a level as a directory of its own, which another program can load by its path.
 
     Args:
         level: name or directory.
-        to: a directory, new or empty, or a new file whose name ends in ``.zip``.
+        to: a directory, new or empty.
 
     Raises:
         LevelError: if ``to`` is there already or cannot be written, or there is no such level.
     """
     found = load_level(level)
     found.check_files()
-    if to.suffix == SUFFIX:
-        pack(found, to)
-        return found
     return _copy(found.directory, to)
 
 
@@ -135,19 +128,12 @@ def import_level(source: Path, directory: Path) -> Level:
     """Copies a level that somebody else made, after checking that every file is sound and that it plays every preset.
 
     Args:
-        source: the level's directory, or the file that it was exported to.
+        source: the level's directory.
         directory: where it goes, new or empty.
 
     Raises:
         GinError: if anything is wrong with it; nothing is written then.
     """
-    if source.is_file():
-        with unpacked(source) as inside:
-            return import_level(inside, directory)
-    if not source.is_dir():
-        raise LevelError(
-            f"{source} does not exist; name a level's directory, or the {SUFFIX} file that it was exported to"
-        )
     level = load_level(source)
     check_plays(level)
     return _copy(source, directory)

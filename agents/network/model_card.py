@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -163,26 +162,11 @@ def _how(about: dict[str, Any]) -> list[str]:
         parts.append(f"- minutes: {about['minutes']:.0f}")
     if about.get("parent"):
         parts.append(f"- began from: {about['parent']}")
-    parents = about.get("parents") or []
-    parts += [f"- mean of the weights of {len(parents)} checkpoints:", *_ancestors(parents)] if parents else []
     if about.get("rules"):
         parts.append(f"- rules: {', '.join(sorted(about['rules']))}")
     if about.get("versions"):
         parts.append("- versions: " + ", ".join(f"{key} {value}" for key, value in sorted(about["versions"].items())))
     return parts or ["Its JSON does not say."]
-
-
-def _ancestors(parents: list[dict[str, Any]], depth: int = 1) -> list[str]:
-    """The checkpoints that a mean was made of; under each that is itself a mean, those that it was made of."""
-    lines: list[str] = []
-    for parent in parents:
-        made = parent.get("about") or {}
-        of = "the mean of what follows" if made.get("parents") else f"{made.get('decisions') or 0:,} decisions"
-        command = textwrap.shorten(str(made.get("command")), 160, placeholder=" …")
-        before = "".join(f", before it `{one}`" for one in made.get("earlier_commands") or [])
-        lines.append(f"{'  ' * depth}- {of}, `{command}`{before}")
-        lines += _ancestors(made.get("parents") or [], depth + 1)
-    return lines
 
 
 def _strength(metadata: dict[str, Any], is_level: bool) -> list[str]:

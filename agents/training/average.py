@@ -56,12 +56,8 @@ def average(directories: list[str], out: Path, command: str) -> None:
     with torch.no_grad():
         actor.load_state_dict({name: torch.stack([each[name] for each in weights]).mean(0) for name in weights[0]})
     rules = [made["about"].get("rules") or {} for _, made in loaded]
-    parents = [{"weights_sha256": made["weights_sha256"], "about": made["about"]} for _, made in loaded]
-    about = {
-        "command": command,
-        "rules": {name: rules[-1][name] for name in rules[-1] if all(name in each for each in rules)},
-        "parents": parents,
-    }
+    shared = {name: rules[-1][name] for name in rules[-1] if all(name in each for each in rules)}
+    about = {"command": command, "rules": shared}
     saved = last.get("critic") or {}
     critic = load_critic(directories[-1]) if saved else None
     with writing(out):

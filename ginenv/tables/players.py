@@ -17,7 +17,6 @@ import importlib
 import inspect
 import os.path
 import re
-import shlex
 import sys
 import traceback
 from collections.abc import Callable, Iterable
@@ -313,11 +312,9 @@ def _marker_in(directory: str) -> str:
 
 
 def not_a_directory(path: str) -> str:
-    """The message for a file where a player's directory is needed; it says how a program or an exported level becomes a player."""
+    """The message for a file where a player's directory is needed; it says how a program becomes a player."""
     hint = f"; cmd:{path} runs it, if it is a program that speaks the line protocol"
-    if path.endswith(".zip"):
-        hint = f"; gin levels import {shlex.quote(path)} DIRECTORY makes a level's directory of it"
-    elif path.endswith(".py"):
+    if path.endswith(".py"):
         hint = f"; py:{Path(path).stem}:CLASS names a class in it, and 'cmd:python {path}' runs it as a program"
     return f"{quoted(path)} is a file, not a directory that holds a player{hint}"
 

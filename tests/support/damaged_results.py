@@ -15,7 +15,6 @@ from tests.support.mutations import Report, changed_bytes, changed_values, check
 
 ABOUT = {
     "command": "train.py", "decisions": 1000, "minutes": 3.5, "rules": {"eaai": 1.0}, "versions": {"torch": "2"},
-    "parents": [{"about": {"command": "train.py", "decisions": 5}}],
     "panel": {"simple": {"games_won": 0.5, "half_width": 0.1}}, "config": {"eval_games": 400},
 }  # fmt: skip
 
