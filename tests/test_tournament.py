@@ -15,6 +15,7 @@ from agents.arena.results import proportion
 from agents.arena.tournament import Tournament
 from agents.network.checkpoint import save_checkpoint
 from agents.network.nets import Actor
+from agents.programs.player import BotLimits
 from agents.reports.tournament import report
 from agents.search.config import SearchConfig
 from ginenv.engine.rules import PRESETS
@@ -263,16 +264,18 @@ def test_the_program_plays_a_tournament_from_a_config(tmp_path, monkeypatch, cap
     assert len(results["matches"]) == 15 and results["blocks_missing"] == 0
 
 
-def test_forfeits_end_a_tournament_with_an_error_after_its_results(unrunnable, tmp_path, monkeypatch, capsys):
+def test_a_tournament_takes_programs_with_a_limit_of_time_and_names_who_forfeited(tmp_path, monkeypatch, capsys):
     path, out = tmp_path / "t.yaml", tmp_path / "out"
     path.write_text(
-        f"{{players: {{a: easy, b: 'cmd:{unrunnable}'}}, pairs: 2, block: 2, resamples: 20}}\n", encoding="utf-8"
+        "{players: {a: easy, Ann Lee: 'cmd:sleep 100'}, pairs: 2, block: 2, resamples: 20}\n", encoding="utf-8"
     )
-    monkeypatch.setattr("sys.argv", ["evaluate.py", "tournament", str(path), f"out={out}"])
-    with refuses(SystemExit, "unrunnable"):
+    monkeypatch.setattr(BotLimits, "start_seconds", 0.1)
+    monkeypatch.setattr("sys.argv", ["evaluate.py", "tournament", str(path), f"out={out}", "--seconds", "0.3"])
+    with refuses(SystemExit, "Ann Lee", "timeout", 0.3):
         evaluate.main()
     assert "results:" in capsys.readouterr().out
-    assert json.loads((out / "results.json").read_text(encoding="utf-8"))["faults"]
+    results = json.loads((out / "results.json").read_text(encoding="utf-8"))
+    assert [fault["player"] for fault in results["faults"]] == ["Ann Lee"] and results["config"]["seconds"] == 0.3
 
 
 def test_a_misspelt_key_is_named(tmp_path, monkeypatch):

@@ -70,8 +70,7 @@ class TournamentConfig(Config):
         batch: games at once in a process.
         luck: measure luck and subtract it.
         forfeit: what an outside program loses when it fails.
-        bot_seconds: time limit of an outside program for one line of questions.
-        bot_restarts: how often an outside program is restarted within a block.
+        seconds: time limit of an outside program for each line of questions, and the least it gets for getting ready.
         resamples: number of bootstrap tables for the intervals of the ratings.
         out: directory of blocks, results and report.
     """
@@ -86,8 +85,7 @@ class TournamentConfig(Config):
     batch: int = Field(2048, gt=0)
     luck: bool = True
     forfeit: Literal["game", "hand"] = "game"
-    bot_seconds: float = Field(10.0, gt=0)
-    bot_restarts: int = Field(1, ge=0)
+    seconds: float = Field(10.0, gt=0)
     resamples: int = Field(500, gt=1)
     out: Path = Path("runs/tournament")
 

@@ -13,7 +13,7 @@ import json
 import sys
 import zipfile
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,7 +31,7 @@ from agents.files import check_own, parse_json, read_json, write_atomic, write_j
 from agents.interrupts import defer_interrupts
 from agents.programs.player import BotLimits
 from ginenv.errors import GinError, quoted, reason_of
-from ginenv.tables.players import make_player, parse_player
+from ginenv.tables.players import make_player, parse_player, short_name
 
 # Least number of blocks if a player learns: with fewer series, an interval would mean little.
 _LEARNERS_BLOCKS = 10
@@ -105,7 +105,6 @@ class Tournament:
             if (settings := getattr(player, "search_settings", None))
         }
         self.learners = [spec for spec, players in made.items() if any(map(learns, players))]
-        limits = BotLimits(seconds=config.bot_seconds, restarts=config.bot_restarts)
         self.settings = MatchSettings(
             rules=read_rules_argument(config.rules),
             unit=config.unit,
@@ -113,7 +112,7 @@ class Tournament:
             batch=config.batch,
             forfeit=config.forfeit,
             luck=config.luck,
-            limits=limits,
+            limits=BotLimits.for_lines(config.seconds),
         )
         self.directory = config.out
         if self.learners and config.pairs < _LEARNERS_BLOCKS * config.block:
@@ -176,13 +175,25 @@ class Tournament:
         Returns:
             Whether all blocks have been played.
         """
-        return play_all([self], tick, executor)
+        blocks = self.blocks()
+        waiting = [block for block in blocks if not self._path(block).exists()]
+        tasks = [self._task(block) for block in waiting]
+        done = len(blocks) - len(waiting)
+        with defer_interrupts(), contextlib.suppress(KeyboardInterrupt):
+            parts = (
+                run_tasks(executor, play_part, tasks)
+                if executor is not None
+                else ((number, play_part(specs, *rest)) for number, (specs, rest) in enumerate(tasks))
+            )
+            for number, part in parts:
+                if not part.complete:
+                    return False
+                self.save(waiting[number], part)
+                done += 1
+                tick(done)
+        return done == len(blocks)
 
-    def is_played(self, block: Block) -> bool:
-        """Whether a block has been played."""
-        return self._path(block).exists()
-
-    def task(self, block: Block) -> tuple[tuple[str, str], tuple[MatchSettings, int, int]]:
+    def _task(self, block: Block) -> tuple[tuple[str, str], tuple[MatchSettings, int, int]]:
         """What ``play_part`` needs to play a block."""
         return (self.specs[block.a], self.specs[block.b]), (self.settings, block.first, block.pairs)
 
@@ -221,12 +232,12 @@ class Tournament:
         """Number of pairs in a series of this match: a block if one of the two players learns, else 0."""
         return self.config.block if {self.specs[a], self.specs[b]} & set(self.learners) else 0
 
-    def matches(self) -> tuple[dict[tuple[int, int], MatchResult], int]:
-        """The results of the blocks that have been played, by pair of players, and the number of those that have not."""
+    def standings(self) -> Standings:
+        """The results of the blocks that have been played, with ratings."""
         parts: dict[tuple[int, int], list[Part]] = {}
         missing = 0
         for block in self.blocks():
-            if self.is_played(block):
+            if self._path(block).exists():
                 parts.setdefault((block.a, block.b), []).append(self._load(block))
             else:
                 missing += 1
@@ -236,35 +247,12 @@ class Tournament:
             )
             for (a, b), found in parts.items()
         }
-        return matches, missing
-
-    def standings(self) -> Standings:
-        """The results of the blocks that have been played, with ratings."""
-        matches, missing = self.matches()
+        called = {short_name(spec): name for spec, name in zip(self.specs, self.names, strict=True)}
+        for result in matches.values():
+            result.faults = [
+                {**fault, "player": called.get(fault["player"], fault["player"])} for fault in result.faults
+            ]
         return Standings(self.names, self.specs, matches, missing, self.config, self.versions_of, self.searches)
-
-
-def play_all(
-    tournaments: Sequence[Tournament], tick: Callable[[int], None] = lambda done: None, executor: Executor | None = None
-) -> bool:
-    """Plays the missing blocks of tournaments (see ``Tournament.play``), the first ones of each before any later ones."""
-    blocks = sorted(((each, block) for each in tournaments for block in each.blocks()), key=lambda pair: pair[1].first)
-    waiting = [(each, block) for each, block in blocks if not each.is_played(block)]
-    done, tasks = len(blocks) - len(waiting), [each.task(block) for each, block in waiting]
-    with defer_interrupts(), contextlib.suppress(KeyboardInterrupt):
-        parts = (
-            run_tasks(executor, play_part, tasks)
-            if executor is not None
-            else ((number, play_part(specs, *rest)) for number, (specs, rest) in enumerate(tasks))
-        )
-        for number, part in parts:
-            if not part.complete:
-                return False
-            each, block = waiting[number]
-            each.save(block, part)
-            done += 1
-            tick(done)
-    return done == len(blocks)
 
 
 def _read_claim(path: Path) -> dict[str, Any]:
@@ -338,10 +326,6 @@ class Standings:
     def faults(self) -> list[dict[str, Any]]:
         """The faults of programs, each with its match."""
         return [{**fault, "match": list(result.names)} for result in self.matches.values() for fault in result.faults]
-
-    def forfeits(self, number: int) -> int:
-        """How many games or hands a player has forfeited."""
-        return sum(fault["forfeits"] for fault in self.faults() if fault["player"] == self.specs[number])
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as JSON values."""

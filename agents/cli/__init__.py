@@ -61,7 +61,6 @@ COMMANDS = {
     "evaluate": Command("agents.cli.evaluate:evaluate", "A B: a match; A --against B C ...: several", extra="match"),
     "rate": Command("agents.cli.rate:rate", "PLAYER: a rating by few hands, for expensive players", extra="match"),
     "tournament": Command("agents.cli.tournament:tournament", "CONFIG.yaml: everyone against everyone", extra="match"),
-    "contest": Command("agents.cli.contest:contest", "DIRECTORY: a folder of bots against one another"),
     "exploit": Command("agents.cli.measure:exploit", "PLAYER: trains best responses against a player", False),
     "conform": Command("agents.cli.programs:conform", "PROGRAM: does it keep to the line protocol?", extra="match"),
     "bot": Command("agents.cli.bot:bot", "PLAYER: our player as a program of that protocol", extra="match"),

@@ -93,7 +93,7 @@ class MatchConfig(Processes):
             salt=self.salt,
             batch=self.batch,
             forfeit=self.forfeit,
-            limits=BotLimits(start_seconds=max(BotLimits.start_seconds, self.seconds), seconds=self.seconds),
+            limits=BotLimits.for_lines(self.seconds),
             luck=self.luck,
             until=SequentialTest(self.margin) if self.until_significant else None,
         )

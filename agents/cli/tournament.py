@@ -33,6 +33,7 @@ _CHANGES = f"keys of it changed on the command line:\n{describe_keys(TournamentC
 def tournament(
     config: Annotated[Path, Positional, arg(metavar="CONFIG.yaml")],
     changes: Annotated[list[str], Positional, arg(metavar="[KEY=VALUE ...]", help=_CHANGES)],
+    seconds: float | None = None,
     workers: int = 1,
     ray: str = "",
     details: bool = False,
@@ -44,11 +45,13 @@ def tournament(
     Args:
         config: YAML file of the tournament.
         changes: see ``_CHANGES``.
+        seconds: time limit of an outside program for each line of questions, instead of the file's.
         workers: number of processes.
         ray: address of a Ray cluster that plays instead (``auto``: the one that this machine belongs to).
         details: also show how often each beats each other.
     """
-    settings = load_config(config, changes, TournamentConfig)
+    limits = [] if seconds is None else [f"seconds={seconds}"]
+    settings = load_config(config, [*changes, *limits], TournamentConfig)
     played = Tournament(settings)
     console = plain_console()
     with defer_interrupts():

@@ -53,6 +53,11 @@ class BotLimits:
     restarts: int = 1
     end_seconds: float = 2.0
 
+    @classmethod
+    def for_lines(cls, seconds: float) -> BotLimits:
+        """The usual limits, but for the time for a line, which is also the least that the program gets for getting ready."""
+        return cls(start_seconds=max(cls.start_seconds, seconds), seconds=seconds)
+
 
 def fault_text(fault: dict[str, Any]) -> str:
     """A fault of a program, as ``take_faults`` gives it, in words: what, the first case, and who."""
