@@ -45,8 +45,8 @@ class EquityBank(NamedTuple):
 
 @kernel
 def plays_for_points(s):
-    """Whether points are all that a hand can win: single hands are played, or three games at once, whose totals are added up."""
-    return s.rules.target == 0 or s.rules.hollywood != 0
+    """Whether points are all that a hand can win: single hands are played."""
+    return s.rules.target == 0
 
 
 @kernel
@@ -181,8 +181,7 @@ def _solved_table(rules: Rules) -> np.ndarray:
     tops = MAX_BOXES if boxes_count else 1
     chances = np.full((target, target, tops, tops), 0.5, np.float32)
     scratch = np.zeros(1, STATE)
-    # Three games at once have no table (see ``plays_for_points``); theirs is that of a single game, which nobody reads.
-    scratch["rules"] = rules.replace(hollywood=False).block
+    scratch["rules"] = rules.block
     points, weights = point_frequencies(rules)
     _solve(scratch, points, weights, chances, EquityBank(chances.ravel(), np.array([[0, target, tops]])))
     return chances
@@ -229,15 +228,13 @@ class PointWorths:
         self.bank, (self.points, self.weights) = equity_bank([rules]), point_frequencies(rules)
         self._scratch = np.zeros(1, STATE)
         self._scratch["rules"] = block
-        self._is_game = not rules.hollywood
 
     def __call__(self, states: np.ndarray) -> np.ndarray:
         """The worths at the scores of ``STATE[n]``: ``float64[n, 2]``, of a point, and of winning the hand besides its points.
 
         A hand that a seat wins by some points changes its chance by about ``points * first + second``, one that it loses by the
-        opposite: the line is fitted to the points that hands bring. Of three games at once there is no table, so they have no worths.
+        opposite: the line is fitted to the points that hands bring.
         """
         worths = np.zeros((len(states), 2))
-        if self._is_game:
-            _worths(states, self._scratch, self.points, self.weights, self.bank, worths)
+        _worths(states, self._scratch, self.points, self.weights, self.bank, worths)
         return worths

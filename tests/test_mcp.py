@@ -92,7 +92,7 @@ def test_bad_calls_say_what_is_legal_change_nothing_and_are_counted(tmp_path):
     asyncio.run(play())
 
 
-@pytest.mark.parametrize("rules", ["eaai", "gc", "ht1", "hollywood"])
+@pytest.mark.parametrize("rules", ["eaai", "gc", "ht1"])
 def test_every_question_is_complete_without_a_memory(rules):
     phases, takers = set(), set()
     players = [make_player("simple"), make_player("random")]

@@ -270,9 +270,7 @@ def test_every_preset_can_be_played(preset, tmp_path, monkeypatch):
     assert "\n! " not in screen.getvalue()
     (game,) = session.file.games()
     match = read_game(session)
-    # Three games at once have no score that stands for all of them but their totals.
-    score = match.totals if match.rules.hollywood else match.score
-    assert game.over and (game.hands, game.score, game.winner) == (len(match.outcomes), score, match.winner)
+    assert game.over and (game.hands, game.score, game.winner) == (len(match.outcomes), match.score, match.winner)
     assert match.is_over and session.file.game is None
     (tally,) = session.file.statistics.root
     assert tally.opponent == "simple" and tally.hands == len(match.outcomes)

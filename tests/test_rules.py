@@ -31,9 +31,8 @@ def _of(*prefixes: str, but: tuple[str, ...] = ()) -> tuple[str, ...]:
     return tuple(name for name in _ALL if name.startswith(prefixes) and name not in but)
 
 
-HOLLYWOOD = ("hollywood", "hollywood-oklahoma")
 # Rule pages whose games end as DG's do.
-PAGES = ("big-gin", *HOLLYWOOD)
+PAGES = ("big-gin", "rummytalk")
 DG, GR_ALL, HT1, HT2, GC = _of("dg"), _of("gr"), _of("ht1"), _of("ht2"), _of("gc")
 ELEVEN = ("ht2-simple", "ht2-traditional", "dg-eleven", "gr-eleven", "gr-eleven-oklahoma", "ht1-elder")
 GIN_ONLY = ("dg-simple", "gr-gin-only-oklahoma")
@@ -69,7 +68,7 @@ EXPECTED: dict[str, list[tuple[Any, tuple[str, ...]]]] = {
     "knock limit": [
         ([10, 10, 10], ()),
         ([0, 0, 0], GIN_ONLY),
-        ([1, 7, 10], ("dg-oklahoma", "dg-eleven-oklahoma", "gc-oklahoma", "gr-ace-one", "hollywood-oklahoma")),
+        ([1, 7, 10], ("dg-oklahoma", "dg-eleven-oklahoma", "gc-oklahoma", "gr-ace-one")),
         ([0, 7, 10], ("gr-oklahoma", "gr-eleven-oklahoma")),
     ],
     "eleven/ten with Oklahoma": [
@@ -77,7 +76,7 @@ EXPECTED: dict[str, list[tuple[Any, tuple[str, ...]]]] = {
         ([True, True], ("dg-eleven", "gr-eleven", "ht1-elder")),
         ([True, False], ("gr-eleven-oklahoma",)),
     ],
-    "spade turned": [(1.0, ()), (2.0, (*GR_OKLAHOMA, "hollywood-oklahoma"))],
+    "spade turned": [(1.0, ()), (2.0, GR_OKLAHOMA)],
     "knocking is": [((True, True), ()), ((False, True), GR_ALL)],
     "illegal knock": [((False, "refused"), ()), ((False, True, False, True, 0), DG)],
     "stock end": [
@@ -101,12 +100,11 @@ EXPECTED: dict[str, list[tuple[Any, tuple[str, ...]]]] = {
     "gin bonus": [((End.GIN, 25, 1), ())],
     "big gin": [
         ((End.GIN, 25, 1), ()),
-        ((End.BIG_GIN, 31, 1), ("big-gin",)),
-        ((End.BIG_GIN, 25, 1), ("hollywood-oklahoma",)),
+        ((End.BIG_GIN, 31, 1), PAGES),
     ],
     "endless upcards": [((End.UPCARD_LIMIT, 50, None), ())],
     "repeated upcard": [("never", ()), (End.REPEATED_UPCARD, ("openspiel",))],
-    "play to": [(100, ()), (150, (*GR_OKLAHOMA, "hollywood-oklahoma")), (0, ("openspiel",))],
+    "play to": [(100, ()), (150, GR_OKLAHOMA), (0, ("openspiel",))],
     # Hands 40 to seat 1, then 80 and 80 to seat 0: bonus 100, boxes 50 and 25; openspiel ends after one hand.
     "game bonus and boxes": [
         (((160, 40), 0, None), _NO_BONUS),
@@ -130,8 +128,7 @@ EXPECTED: dict[str, list[tuple[Any, tuple[str, ...]]]] = {
         (((285, 315), 1, None), ("ht2-traditional",)),
         (((0, 10), 1, None), ("openspiel",)),
     ],
-    "boxes": [([1, 1, 1, 1, 1], ()), ([1, 3, 2, 4, 5], ("hollywood-oklahoma",))],
-    "games at once": [("one game", ()), ([(30, 30), (20, 0), (0, 0)], HOLLYWOOD)],
+    "boxes": [([1, 1, 1, 1, 1], ()), ([1, 3, 2, 4, 5], ("rummytalk",))],
 }
 
 
@@ -175,14 +172,13 @@ SHOWN: dict[str, tuple[list[str], list[Any]]] = {
     "repeated_upcard_draw": (["repeated upcard"], [True, False]),
     "first_starter": (["who goes first"], ["chance", "seat0"]),
     "next_starter": (["who goes next"], ["loser", "alternate", "seat0", "winner"]),
-    "hollywood": (["games at once"], [True, False]),
     "target": (["play to"], [0, 100, 150, 250]),
     "game_bonus": (["game bonus and boxes", "winner"], [0, 100]),
     "box_bonus": (["game bonus and boxes"], [0, 20, 25]),
     "gin_boxes": (["boxes"], [0, 1, 2]),
     "big_gin_boxes": (["boxes"], [0, 3]),
     "undercut_boxes": (["boxes"], [0, 1]),
-    "shutout": (["shut-out"], ["none", "double-before-boxes", "double-after-boxes", "bonus"]),
+    "shutout": (["shut-out"], ["none", "double-hands", "double-before-boxes", "double-after-boxes", "bonus"]),
     "shutout_bonus": (["shut-out"], [50, 100]),
     "net_score": (["game bonus and boxes"], [True, False]),
     "winner": (["winner"], ["target", "total"]),
@@ -281,7 +277,6 @@ def test_a_preset_with_changes():
         ({"suits": 2, "ranks": 11}, ["hand_size", 24, 11, 2, 22]),
         ({"ranks": 5}, ["hand_size", 24, 5, 20]),
         ({"big_gin_bonus": 201}, ["big_gin_bonus", 0, 200, 201]),
-        ({"hollywood": 3}, ["hollywood", "true", "false", 3]),
     ],
 )
 def test_a_wrong_value_names_field_value_and_what_is_allowed(changes, facts):
@@ -305,7 +300,6 @@ def test_a_wrong_value_names_field_value_and_what_is_allowed(changes, facts):
         ("eaai", {"gin_boxes": 2}),
         ("eaai", {"undercut_boxes": 1}),
         ("dg-standard", {"big_gin_boxes": 3}),
-        ("openspiel", {"hollywood": True}),
     ],
 )
 def test_a_rule_that_can_have_no_effect_is_refused(preset, changes):

@@ -1,22 +1,15 @@
 """The rules that people ask for: worked examples of rule pages, an independent score pad, and hands scored once more by hand.
 
-The pages: Big gin, ``ginrummy.com/scoring.html``. Hollywood scoring, ``ginrummy.cards/variations/hollywood-gin``,
-``pokerwiner.com`` (Standard Hollywood Gin Rummy) and ``rummy-games.com/rules/hollywood-gin.html``. Boxes for gin and undercuts,
-``rummytalk.com`` (Scoring individual hands of a two-handed game).
+The pages: Big gin and shut-outs, ``ginrummy.com/scoring.html``. Boxes for gin and undercuts, ``rummytalk.com`` (Scoring individual
+hands of a two-handed game).
 """
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 
-import ginenv
-from agents.arena import play_match
 from agents.play.moves import Turn
-from agents.programs.protocol import EventEncoder
-from agents.programs.views import read_views
 from ginenv.engine.cards import cards_of, mask_of, parse_cards
 from ginenv.engine.engine import End, deadwood
 from ginenv.engine.game import next_starter
@@ -64,69 +57,34 @@ def test_big_gin_counts_as_gin_where_it_is_not_played():
     assert (outcome.end, outcome.points) == (End.GIN, 67 + 25)
 
 
-def games_after(rules: str, hands: list[tuple[int, int]]) -> list[list[tuple[int, int]]]:
-    """The points of the three games after each hand."""
-    sheet = score_sheet(get_rules(rules), [won(seat, points) for seat, points in hands])
-    return [[game.rows[number][1] for game in sheet.games] for number in range(len(hands))]
-
-
-def test_hollywood_example_of_three_wins_in_a_row():
-    """A wins 25, 18 and 36: 79 in the first game, 54 in the second, 36 in the third."""
-    assert games_after("hollywood,target=150", [(0, 25), (0, 18), (0, 36)]) == [
-        [(25, 0), (0, 0), (0, 0)],
-        [(43, 0), (18, 0), (0, 0)],
-        [(79, 0), (54, 0), (36, 0)],
-    ]
-
-
-def test_hollywood_example_of_seven_hands():
-    hands = [(0, 18), (1, 12), (0, 25), (1, 30), (0, 15), (0, 22), (1, 20)]
-    assert games_after("hollywood", hands) == [
-        [(18, 0), (0, 0), (0, 0)],
-        [(18, 12), (0, 0), (0, 0)],
-        [(43, 12), (25, 0), (0, 0)],
-        [(43, 42), (25, 30), (0, 0)],
-        [(58, 42), (40, 30), (15, 0)],
-        [(80, 42), (62, 30), (37, 0)],
-        [(80, 62), (62, 50), (37, 20)],
-    ]
-
-
-def test_a_player_shut_out_in_the_first_game_begins_in_the_next_one():
-    hands = [(0, 60), (0, 50), (1, 10), (1, 20)]
-    sheet = score_sheet(PRESETS["hollywood"], [won(seat, points) for seat, points in hands])
-    first, second, third = sheet.games
-    assert first.is_over and first.totals == (2 * (110 + 100) + 2 * 25, 0) and first.winner == 0
-    assert (second.totals, third.totals) == ((50, 30), (0, 20)) and not sheet.is_over
-    # The running score is that of the first game in play.
-    assert sheet.rows[-1][1] == (50, 30)
-
-
-def test_each_of_three_games_ends_with_its_own_bonuses():
-    hands = [(0, 60), (0, 50), (1, 10), (1, 20), (0, 50), (1, 95)]
-    sheet = score_sheet(PRESETS["hollywood"], [won(seat, points) for seat, points in hands])
-    assert [game.winner for game in sheet.games] == [0, 0, 1]
-    assert [game.net for game in sheet.games] == [470, 170, 190]
-    assert dict(sheet.games[1].closing) == {"bonus": (100, 0), "boxes": (50, 50)}
-    assert (sheet.totals, sheet.winner, sheet.net) == ((795, 345), 0, 450)
-    text = sheet.to_text(("Ann", "computer"))
-    assert "game 3" in text and text.splitlines()[-1] == "won by Ann, 795 | 345 in all games, net 450"
-
-
-def test_boxes_for_gin_and_undercuts_on_three_sheets():
+def test_boxes_for_gin_and_undercuts():
     """A knocks for 12; A goes gin against 14; B undercuts by one point; a spade is turned, and A goes gin against 30."""
-    rules = PRESETS["hollywood-oklahoma"]
+    rules = PRESETS["big-gin"].replace(spade_doubles=True, target=500, gin_boxes=2, undercut_boxes=1)
     outcomes = [
         won(0, 20 - 8),
         Outcome(End.GIN, winner=0, knocker=0, points=14 + 25),
         Outcome(End.UNDERCUT, winner=1, knocker=0, points=1 + 25),
         Outcome(End.GIN, winner=0, knocker=0, points=2 * (30 + 25), doubled=True),
     ]
-    first, second, third = score_sheet(rules, outcomes).games
-    assert [game.rows[1][1] for game in (first, second, third)] == [(51, 0), (39, 0), (0, 0)]
-    assert [game.rows[3][1] for game in (first, second, third)] == [(161, 26), (149, 0), (110, 0)]
+    sheet = score_sheet(rules, outcomes)
+    assert [running for _, running in sheet.rows] == [(12, 0), (51, 0), (51, 26), (161, 26)]
     # Hands won, two extra boxes for gin, four where a spade doubles; one extra box for the undercut.
-    assert [game.boxes for game in (first, second, third)] == [(3 + 2 + 4, 1 + 1), (2 + 2 + 4, 0), (1 + 4, 0)]
+    assert sheet.boxes == (3 + 2 + 4, 1 + 1)
+
+
+@pytest.mark.parametrize(
+    ("shutout", "closing"),
+    [
+        ("double-hands", [("shut-out", 110), ("bonus", 100), ("boxes", 50)]),
+        ("double-before-boxes", [("bonus", 100), ("shut-out", 210), ("boxes", 50)]),
+        ("double-after-boxes", [("bonus", 100), ("boxes", 50), ("shut-out", 260)]),
+    ],
+)
+def test_a_shut_out_doubles_what_stands_above_it(shutout, closing):
+    rules = PRESETS["big-gin"].replace(shutout=shutout)
+    sheet = score_sheet(rules, [won(0, 60), won(0, 50)])
+    assert [(label, added[0]) for label, added in sheet.closing] == closing
+    assert sheet.totals == (110 + sum(added for _, added in closing), 0)
 
 
 @pytest.mark.parametrize(("bonus", "points"), [(0, 2), (10, 12)])
@@ -170,7 +128,7 @@ def test_who_starts_after_a_win_of_seat_1(rule, starter):
     assert next_starter(hand.state[0]) == starter
 
 
-@pytest.mark.parametrize("base", ["dg-standard", "eaai", "hollywood"])
+@pytest.mark.parametrize("base", ["dg-standard", "eaai"])
 def test_a_spade_doubles_without_oklahoma(base):
     rules = PRESETS[base].replace(spade_doubles=True)
     points = [finish(knocked(rules, f"{MELDED} 4S", LOOSE, turned)).points for turned in ("7C", "7S")]
@@ -220,11 +178,8 @@ def random_outcome(rng: np.random.Generator) -> Outcome:
 
 
 def game_rules(rng: np.random.Generator) -> Rules:
-    """A preset, or rules with every option of games drawn again; half of them play three games at once."""
-    if rng.random() < 0.2:
-        return PRESETS[str(rng.choice(list(PRESETS)))]
-    rules = random_rules(rng)
-    return rules.replace(hollywood=bool(rng.integers(2))) if rules.target else rules
+    """A preset, or rules with every option of games drawn again."""
+    return PRESETS[str(rng.choice(list(PRESETS)))] if rng.random() < 0.2 else random_rules(rng)
 
 
 def test_an_independent_score_pad_agrees():
@@ -239,11 +194,8 @@ def test_an_independent_score_pad_agrees():
         while (pad := keep_score(rules, hands)) is None:
             hands.append(random_outcome(rng))
         sheet = score_sheet(rules, hands)
-        games = sheet.games or (sheet,)
         assert sheet.is_over and not (len(hands) > 1 and score_sheet(rules, hands[:-1]).is_over)
-        assert [game.rows[-1][1] for game in games] == pad.points
-        assert [game.boxes for game in games] == [tuple(min(n, 255) for n in pair) for pair in pad.boxes]
-        assert [game.totals for game in games] == pad.finals
+        assert sheet.rows[-1][1] == pad.points and sheet.boxes == tuple(min(n, 255) for n in pad.boxes)
         assert (sheet.totals, sheet.winner, sheet.net) == (pad.totals, pad.winner, pad.net)
         ends += len(hands)
     assert ends > 1000 * SCALE
@@ -253,8 +205,8 @@ def test_a_played_game_is_scored_as_its_sheet_is():
     """The state's totals, winner and boxes, and the record that is read back."""
     rng = np.random.default_rng(52)
     for name in (
-        "hollywood,target=30",
-        "hollywood-oklahoma,target=40,winner=target,net_score=false",
+        "dg-oklahoma,target=30,shutout=double-hands",
+        "ht2-traditional,target=40",
         "big-gin,target=30",
     ):
         match = Match(name, seed=int(rng.integers(2**31)))
@@ -272,57 +224,6 @@ def test_a_played_game_is_scored_as_its_sheet_is():
         text = format_record(match)
         again = parse_record(text).match
         assert again is not None and format_record(again) == text and again.sheet() == sheet
-
-
-# ------------------------------------------------------------------ three games at every face
-
-
-def in_play(hands: int) -> Match:
-    """A Hollywood game in its next hand after some hands."""
-    match = Match("hollywood,target=60", seed=7)
-    rng = np.random.default_rng(8)
-    for _ in range(hands):
-        while not match.hand.is_over:
-            play_on(match, rng)
-        match.next_hand()
-    return match
-
-
-def test_players_see_the_points_of_all_three_games():
-    match = in_play(12)
-    columns = [game.totals for game in match.sheet().games]
-    assert columns[0] != columns[1] != columns[2] and any(mine != theirs for mine, theirs in columns)
-    for seat in range(2):
-        own_first = [[pair[seat], pair[1 - seat]] for pair in columns]
-        view = match.hand.view(seat)
-        assert view["column_score"][0].tolist() == own_first
-        deal = json.loads(EventEncoder(read_views(view)[0]).events[0])
-        assert deal["columns"] == own_first and deal["score"] == view["score"][0].tolist()
-
-
-def test_programs_get_columns_only_where_there_are_any():
-    [view] = read_views(Match("eaai", seed=1).hand.view())
-    assert "columns" not in json.loads(EventEncoder(view).events[0])
-
-
-def test_environments_count_three_games_as_one():
-    env = ginenv.GameEnv("simple", "hollywood,target=20", reward="win")
-    _, info = env.reset(seed=3)
-    rng, over, rewards = np.random.default_rng(4), False, 0.0
-    while not over:
-        actions = np.flatnonzero(info["action_mask"])
-        _, reward, over, _, info = env.step(int(rng.choice(actions)))
-        rewards += float(reward)
-    lead = info["game"]["total"] - info["game"]["opponent_total"]
-    assert rewards == info["game"]["won"] == np.sign(lead)
-
-
-def test_a_match_plays_three_games_at_once():
-    result = play_match("simple", "formula", rules="hollywood,target=20", pairs=3)
-    totals = result.games["total"]
-    assert (
-        np.sign(totals[:, 0] - totals[:, 1]) == [{0: 1, 1: -1}.get(int(side), 0) for side in result.games["winner"]]
-    ).all()
 
 
 # ------------------------------------------------------------------ hands, scored once more

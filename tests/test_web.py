@@ -17,7 +17,7 @@ from tests.support.web_scenes import Failing, attribute, plain
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 
-@pytest.mark.parametrize("preset", ["dg-standard", "gr-oklahoma", "ht1", "ht2-traditional", "openspiel", "hollywood"])
+@pytest.mark.parametrize("preset", ["dg-standard", "gr-oklahoma", "ht1", "ht2-traditional", "openspiel"])
 def test_whole_games_are_played_through_the_forms(guest, preset):
     ann = guest(rules=preset if PRESETS[preset].target == 0 else f"{preset},target=40")
     ann.post("/new", sure="1")

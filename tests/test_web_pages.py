@@ -46,8 +46,8 @@ def test_rules_are_chosen_by_preset_and_rule_by_rule(guest):
 def test_themes_are_stored_and_shown(guest):
     ann = guest(prepared("eaai", deck(LOOSE, NO_MELD, "KD", "KC"), 0))
     assert 'class="cloth green"' in ann.get("/table") and "#lattice" in ann.get("/table")
-    ann.post("/options", cloth="wine", card_back="rings")
-    assert 'class="cloth wine"' in ann.get("/table") and "#rings" in ann.get("/table")
+    ann.post("/options", cloth="wine", card_back="waves")
+    assert 'class="cloth wine"' in ann.get("/table") and "#waves" in ann.get("/table")
     assert Home(ann.sessions.home.path).names() == ["Ann"]
     assert "four-colours" not in ann.get("/table")
     ann.post("/options", four_colours="on")

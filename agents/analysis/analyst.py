@@ -188,7 +188,7 @@ class Analyst:
             score=(int(score[0]), int(score[1])),
             result=None if outcome is None else str(outcome),
             points=(points[0], points[1]),
-            unit=GAME if hand.rules.is_single_game else POINTS,
+            unit=GAME if hand.rules.target else POINTS,
             analyst=self.name,
             decisions=tuple(decisions),
             draws=tuple(draws),
@@ -230,7 +230,7 @@ def _draws(hand: Hand, moments: list[Hand]) -> list[Draw]:
     states = np.concatenate([after[k].state for k in drew])
     drawn, mean = shipped_value().draws(states).swapaxes(0, 1)
     points = (drawn - mean)[:, 0]
-    luck = (PointWorths(hand.rules.block)(states) * (drawn - mean)).sum(axis=1) if hand.rules.is_single_game else points
+    luck = (PointWorths(hand.rules.block)(states) * (drawn - mean)).sum(axis=1) if hand.rules.target else points
     return [
         Draw(
             move=k + 1,

@@ -73,7 +73,7 @@ class Options(StoredModel):
     memory: bool = Field(
         default=False, description="shows the whole discard pile, and the cards the opponent took from it"
     )
-    card_back: Literal["lattice", "waves", "suits", "rings"] = Field(
+    card_back: Literal["lattice", "waves"] = Field(
         default="lattice", description="the backs of the cards, in the browser"
     )
     four_colours: bool = Field(default=False, description="clubs green and diamonds blue, in the browser")

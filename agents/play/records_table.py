@@ -147,9 +147,7 @@ def write_game(
     hands = match.played if match else [hand] if hand.is_over else []
     score, over, winner = (0, 0), hand.is_over, None
     if match:
-        # Of three games at once, the sum says more than the last one's score.
-        score = match.sheet().totals if match.rules.hollywood else match.score
-        over, winner = match.is_over, match.winner
+        score, over, winner = match.score, match.is_over, match.winner
     elif hand.outcome is not None and hand.outcome.winner is not None:
         winner = hand.outcome.winner
         score = (hand.outcome.points, 0) if winner == 0 else (0, hand.outcome.points)

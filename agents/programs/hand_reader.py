@@ -85,9 +85,6 @@ class HandReader:
         replay = Replay(self.rules, starter, upcard, cards)
         seats = [deal.seat, 1 - deal.seat]
         replay.state["score"][seats], replay.state["boxes"][seats] = deal.score, deal.boxes
-        for name, columns in (("column_score", deal.columns), ("column_boxes", deal.column_boxes)):
-            for number, column in enumerate(columns or ()):
-                replay.state[name][number, seats] = column
         replay.state["hand_no"], replay.state["drawn_hands"] = deal.hand - 1, deal.drawn_hands
         return replay
 

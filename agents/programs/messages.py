@@ -26,7 +26,6 @@ from pydantic import (
 from agents.files import JsonError, parse_json
 from agents.programs.protocol import VERSION
 from ginenv.engine.rules import CHOICES, RANGES, Rules, get_rules
-from ginenv.engine.state import NUM_COLUMNS
 from ginenv.errors import GinError, quoted, unknown_name
 
 SCHEMA = Path(__file__).with_name("protocol.schema.json")
@@ -82,7 +81,6 @@ Melds = Annotated[list[Cards], Field(max_length=4)]
 Who = Literal["you", "opponent"]
 # Own, and the opponent's.
 Pair = Annotated[list[Annotated[int, Field(ge=0, le=30_000)]], Field(min_length=2, max_length=2)]
-Columns = Annotated[list[Pair], Field(min_length=NUM_COLUMNS, max_length=NUM_COLUMNS)]
 Slot = Annotated[int, Field(ge=0, lt=2**53)]
 # A literal would take true for it.
 Version = Annotated[int, Field(ge=VERSION, le=VERSION)]
@@ -93,7 +91,7 @@ Points = Annotated[int, Field(ge=0, le=10_000)]
 
 
 class Deal(Message):
-    """A new hand; ``upcard`` is null after an eleven/ten deal, ``columns`` are the points of three games at once."""
+    """A new hand; ``upcard`` is null after an eleven/ten deal."""
 
     event: Literal["deal"]
     hand: int = Field(1, ge=1, le=2**31 - 1)
@@ -106,8 +104,6 @@ class Deal(Message):
     score: Pair = [0, 0]
     boxes: Pair = [0, 0]
     drawn_hands: int = Field(0, ge=0, le=200)
-    columns: Columns | None = None
-    column_boxes: Columns | None = None
 
 
 class Pass(Message):
@@ -213,8 +209,6 @@ class GameEntry(Message):
     score: Pair | None = None
     boxes: Pair | None = None
     drawn_hands: int | None = Field(None, ge=0, le=200)
-    columns: Columns | None = None
-    column_boxes: Columns | None = None
     luck: Word | None = None
     hand_luck: Word | None = None
 

@@ -147,12 +147,11 @@ class EventEncoder:
     def _deal(self, view: Seen) -> None:
         # Index 0 is the seat that gets the events.
         starts = _SIDES[0 if view.started else 1]
-        columns = _column_texts(view) if view.hollywood else ""
         self.events.append(
             f'{{"event":"deal","hand":{self.hand_no + 1},"seat":{view.seat},"starts":"{starts}","cards":[{_card_texts(self.hand)}],'
             f'"upcard":{_card(self.first_upcard)},"limit":{view.limit},"doubled":{_truth(view.doubled)},'
             f'"score":[{view.score},{view.other_score}],"boxes":[{view.boxes},{view.other_boxes}],'
-            f'"drawn_hands":{view.drawn_hands}{columns}}}'
+            f'"drawn_hands":{view.drawn_hands}}}'
         )
 
     def continues(self, view: Seen) -> bool:
@@ -308,8 +307,6 @@ def question(slot: int, events: str, view: Seen) -> str:
         more = f',"arrangements":{encode(spread_choices(view))}'
     elif phase == PHASE_LAYOFF:
         more = f",{_spread_texts(view)}"
-    if view.hollywood:
-        more += _column_texts(view)
     pile = ",".join([_QUOTED[card] for card in view.pile[: view.num_pile]])
     took, other_took = _taken_texts(view.moves)
     return (
@@ -333,11 +330,6 @@ def _taken_texts(moves: bytes) -> tuple[str, str]:
             if kind == M_TAKE:
                 taken[who].append(_QUOTED[card])
     return ",".join(taken[0]), ",".join(taken[1])
-
-
-def _column_texts(view: Seen) -> str:
-    """The points and boxes of three games that are played at once, as keys of JSON."""
-    return f',"columns":{encode(view.columns)},"column_boxes":{encode(view.box_columns)}'
 
 
 def events_message(slot: int, events: str) -> str:

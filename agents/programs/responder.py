@@ -27,7 +27,7 @@ from ginenv.view.view import VIEW
 # Keys of a question that the events determine; a host that sends them is told where it and the engine differ.
 _IMPLIED = {
     *("phase", "hand", "upcard", "stock", "pile", "opponent", "you", "limit", "doubled", "score", "boxes"),
-    *("drawn_hands", "columns", "column_boxes", "arrangements", "melds", "deadwood"),
+    *("drawn_hands", "arrangements", "melds", "deadwood"),
 }
 
 
@@ -165,7 +165,7 @@ def _plain(value: Any, name: str) -> Any:
     """A value in which the order of cards does not matter, except in the pile and among those taken."""
     if isinstance(value, dict):
         return {key: _plain(each, key) for key, each in value.items()}
-    if isinstance(value, list) and name not in ("pile", "took", "score", "boxes", "columns", "column_boxes"):
+    if isinstance(value, list) and name not in ("pile", "took", "score", "boxes"):
         return sorted((_plain(each, name) for each in value), key=str)
     return value
 

@@ -19,13 +19,12 @@ class Seen(NamedTuple):
     """What the line protocol needs of one view (``ginenv.view.view.VIEW``), in the order of its fields there.
 
     In a pair the first value is the seat's own and the second the opponent's. ``legal`` becomes three masks: ``discards`` (ids 0 to 51),
-    ``knocks`` and ``others``. ``spread`` becomes one field for each of the knocker's melds. ``lenient_knock``, ``hollywood``, ``target``
-    and ``max_drawn_hands`` are rules.
+    ``knocks`` and ``others``. ``spread`` becomes one field for each of the knocker's melds. ``lenient_knock``, ``target`` and
+    ``max_drawn_hands`` are rules.
 
     Attributes:
         pile: the discard pile from the bottom, one byte each; only the first ``num_pile`` count.
         history: the actions of the hand, likewise; only the first ``num_history`` count.
-        column_score: the points of the games that are played at once, in two bytes each (``columns``); the boxes in one byte each.
         moves: all moves of the hand (``ginenv.view.history.Move``), four bytes each.
     """
 
@@ -69,31 +68,13 @@ class Seen(NamedTuple):
     knocker: int
     num_pile: int
     num_history: int
-    column_score: bytes
-    column_boxes: bytes
     lenient_knock: int
-    hollywood: int
     target: int
     max_drawn_hands: int
     pile: bytes
     first_upcard: int
     history: bytes
     moves: bytes
-
-    @property
-    def columns(self) -> list[list[int]]:
-        """The points of each of the games that are played at once; zeros unless there are several."""
-        points = _COLUMNS.unpack(self.column_score)
-        return [[points[k], points[k + 1]] for k in range(0, len(points), 2)]
-
-    @property
-    def box_columns(self) -> list[list[int]]:
-        """The boxes of each of these games."""
-        boxes = self.column_boxes
-        return [list(boxes[k : k + 2]) for k in range(0, len(boxes), 2)]
-
-
-_COLUMNS = struct.Struct(f"={VIEW['column_score'].itemsize // 2}h")
 
 
 def _layout() -> struct.Struct:
@@ -103,7 +84,7 @@ def _layout() -> struct.Struct:
     fields |= {name: (rules[name], start + rules.fields[name][1]) for name in rules.names}  # type: ignore
     form, place = "=", 0
     for name, (kind, offset) in sorted(fields.items(), key=lambda field: field[1][1]):
-        if name in ("history", "pile", "column_score", "column_boxes"):
+        if name in ("history", "pile"):
             code = f"{kind.itemsize}s"
         elif name in Seen._fields or name in ("legal", "spread"):
             code = f"{kind.itemsize // kind.base.itemsize}{_CODES[kind.base.name]}"

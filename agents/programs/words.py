@@ -88,9 +88,6 @@ def _known(about: dict[str, list[str]], who: str, verb: str) -> str:
 
 
 def _score(game: dict[str, Any]) -> str:
-    if "columns" in game:
-        columns = ", ".join(f"{own} to {other}" for own, other in game["columns"])
-        return f"Three games are played at once; their scores (you to the opponent): {columns}."
     own, other = game["score"]
     boxes = " (hands won: {} to {})".format(*game["boxes"]) if any(game["boxes"]) else ""
     return f"Score: you {own}, the opponent {other}{boxes}."

@@ -15,9 +15,9 @@ from ginenv.engine.actions import PHASE_LAYOFF, PHASE_SPREAD
 from ginenv.engine.engine import LAYOFF_BEST, LAYOFF_BY_HAND, NO_CARD, NOBODY, STATE, next_word
 from ginenv.engine.jit import below, ctz, kernel, mix, popcount, record_copy
 from ginenv.view.history import M_DISCARD, M_TAKE, moves
-from ginenv.view.view import VIEW, swap_columns
+from ginenv.view.view import VIEW
 
-_copy_tail = record_copy(STATE, "column_score", VIEW, "column_score", "history")
+_copy_tail = record_copy(STATE, "rules", VIEW, "rules", "history")
 
 
 @kernel
@@ -65,8 +65,6 @@ def base_world(v, s):
     me = np.int64(v.seat)
     other = 1 - me
     _copy_tail(s, v)
-    if me and v.rules.hollywood:
-        swap_columns(s)
     if v.phase != PHASE_SPREAD:
         s.rules.choose_spread = 0
     if s.rules.layoff == LAYOFF_BY_HAND and v.phase != PHASE_LAYOFF:

@@ -32,7 +32,6 @@ _RULE_SETS = {
     "dg-standard": "knock with 10 points or less; to 100, with boxes and a game bonus",
     "dg-simple": "no knocking: only gin ends a hand",
     "dg-oklahoma": "the first upcard says with how many points you may knock",
-    "hollywood": "three games at once on one score sheet",
     "eaai": "plain points to 100, a tie undercuts, the deal alternates",
 }
 _LEVELS = (MATCHED, "level-1", "level-2", "level-3", "level-4")

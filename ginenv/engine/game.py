@@ -1,8 +1,5 @@
 """From hands to a game: who starts, the running score, and the score sheet with boxes, game bonus and shut-out.
 
-Hollywood scoring plays three games at once, the columns of its sheet. ``score`` and ``boxes`` are then those of the first game that is
-not over, and the whole is called the game: it ends with the last column.
-
 Kernels work on the game's fields of a ``STATE`` record. ``Hand`` and ``Match`` in ``ginenv.hands.hand`` are the Python
 classes on top of them.
 """
@@ -14,7 +11,6 @@ import numpy as np
 from ginenv.engine.engine import NOBODY, End, deal, shuffle
 from ginenv.engine.jit import kernel, mix
 from ginenv.engine.rules import CHOICES
-from ginenv.engine.state import NUM_COLUMNS
 
 _CHANCE = CHOICES["first_starter"].index("chance")
 _LOSER = CHOICES["next_starter"].index("loser")
@@ -23,6 +19,7 @@ _WINNER = CHOICES["next_starter"].index("winner")
 _DOUBLE_BEFORE = CHOICES["shutout"].index("double-before-boxes")
 _DOUBLE_AFTER = CHOICES["shutout"].index("double-after-boxes")
 _SHUTOUT_BONUS = CHOICES["shutout"].index("bonus")
+_DOUBLE_HANDS = CHOICES["shutout"].index("double-hands")
 _GIN, _BIG_GIN, _UNDERCUT = int(End.GIN), int(End.BIG_GIN), int(End.UNDERCUT)
 _MAX_BOXES = 255  # what the field of a state holds
 # Differs from the numbers of hands, so that the cut for the deal is independent of every deck.
@@ -70,9 +67,6 @@ def start_game(s):
         s.score[seat] = 0
         s.total[seat] = 0
         s.boxes[seat] = 0
-        for k in range(NUM_COLUMNS):
-            s.column_score[k, seat] = 0
-            s.column_boxes[k, seat] = 0
     s.hand_no = 0
     s.drawn_hands = 0
     s.game_over = 0
@@ -100,9 +94,10 @@ def settle(s, ended):
         if s.score[0] != s.score[1]:
             s.game_winner = 0 if s.score[0] > s.score[1] else 1
         return
+    shut_out = s.boxes[1 - ended] == 0
+    if shut_out and s.rules.shutout == _DOUBLE_HANDS:
+        s.total[ended] *= 2
     s.total[ended] += s.rules.game_bonus
-    loser = 1 - ended
-    shut_out = s.boxes[loser] == 0
     if shut_out and s.rules.shutout == _DOUBLE_BEFORE:
         s.total[ended] *= 2
     for seat in range(2):
@@ -122,50 +117,10 @@ def settle(s, ended):
 def _end_game(s, ended):
     """Ends the game; ``ended`` is the seat that reached the target, or NOBODY."""
     s.game_over = 1
-    if s.rules.hollywood:
-        _settle_columns(s)
-    else:
-        settle(s, ended)
+    settle(s, ended)
     if s.rules.net_score and s.game_winner != NOBODY:
         s.total[s.game_winner] -= s.total[1 - s.game_winner]
         s.total[1 - s.game_winner] = 0
-
-
-@kernel
-def column_ended(s, k):
-    """The seat that has reached the target in a column, or NOBODY."""
-    for seat in range(2):
-        if s.column_score[k, seat] >= s.rules.target:
-            return np.int64(seat)
-    return np.int64(NOBODY)
-
-
-@kernel
-def _load_column(s, k):
-    for seat in range(2):
-        s.score[seat] = s.column_score[k, seat]
-        s.boxes[seat] = s.column_boxes[k, seat]
-
-
-@kernel
-def _settle_columns(s):
-    """Adds up the totals of the columns; the winner is who leads in all, or has won more of them (the rule ``winner``)."""
-    first = np.int64(0)
-    second = np.int64(0)
-    lead = np.int64(0)
-    for k in range(NUM_COLUMNS):
-        _load_column(s, k)
-        settle(s, column_ended(s, k))
-        first += s.total[0]
-        second += s.total[1]
-        if s.game_winner != NOBODY:
-            lead += 1 if s.game_winner == 0 else -1
-    s.total[0], s.total[1] = first, second
-    if s.rules.winner_total:
-        lead = first - second
-    s.game_winner = NOBODY
-    if lead:
-        s.game_winner = 0 if lead > 0 else 1
 
 
 @kernel
@@ -182,24 +137,6 @@ def _boxes_of_hand(s):
 
 
 @kernel
-def _score_columns(s, boxes):
-    """Adds a hand to the games in play, up to the first one in which its winner had no box; returns whether all are over now."""
-    winner = np.int64(s.winner)
-    for k in range(NUM_COLUMNS):
-        if column_ended(s, k) == NOBODY:
-            earlier = np.int64(s.column_boxes[k, winner])
-            s.column_score[k, winner] += s.points
-            s.column_boxes[k, winner] = min(earlier + boxes, _MAX_BOXES)
-            if earlier == 0:
-                break
-    for k in range(NUM_COLUMNS):
-        _load_column(s, k)
-        if column_ended(s, k) == NOBODY:
-            return False
-    return True
-
-
-@kernel
 def score_hand(s):
     """Adds a finished hand to the score and boxes, and ends the game if it is decided. Call once per hand.
 
@@ -212,12 +149,7 @@ def score_hand(s):
             _end_game(s, np.int64(NOBODY))
         return
     s.drawn_hands = 0
-    boxes = _boxes_of_hand(s)
-    if s.rules.hollywood:
-        if _score_columns(s, boxes):
-            _end_game(s, np.int64(NOBODY))
-        return
     s.score[s.winner] += s.points
-    s.boxes[s.winner] = min(s.boxes[s.winner] + boxes, _MAX_BOXES)
+    s.boxes[s.winner] = min(s.boxes[s.winner] + _boxes_of_hand(s), _MAX_BOXES)
     if s.score[s.winner] >= s.rules.target:
         _end_game(s, np.int64(s.winner))

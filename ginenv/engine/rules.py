@@ -3,8 +3,7 @@
 A ``Rules`` value holds everything that differs between variants, and one engine reads it. The presets
 are the columns of the tables in the documentation: ``dg-*`` (a program with learning opponents), ``gr`` (a program
 with a fixed-formula opponent), ``ht1`` and ``ht2-*`` (two how-to-play articles), ``gc`` (an online room), ``eaai`` (the 2021
-undergraduate challenge), ``openspiel``, and rule pages that the documentation names (``big-gin``, ``hollywood``,
-``hollywood-oklahoma``).
+undergraduate challenge), ``openspiel``, and ``big-gin`` (a rule page that the documentation names).
 """
 
 from __future__ import annotations
@@ -63,20 +62,17 @@ class Rules:
         first_starter: who starts the first hand.
         next_starter: who starts after a scored hand (the other player deals); after a drawn one, or one worth 0, the same player
             starts again.
-        hollywood: whether three games are played at once. A player's first winning hand counts in the first game, the second also in
-            the second game, later ones in all three; a game that is over takes no more hands. Each game has a target, boxes and
-            bonuses of its own, and the whole ends with the last of them.
         target: points that end the game; 0 ends it after one scored hand.
         game_bonus: points to the player who ends the game.
         box_bonus: points for each box (a hand won is a box), paid to both players at the end of the game.
         gin_boxes: extra boxes for gin.
         big_gin_boxes: extra boxes for big gin, in place of ``gin_boxes``.
         undercut_boxes: extra boxes for an undercut.
-        shutout: what happens when the loser won no hand.
+        shutout: what happens when the loser won no hand: nothing; the winner's points double, with the game bonus
+            (``double-before-boxes``), with boxes too (``double-after-boxes``) or those of hands alone (``double-hands``); or a ``bonus``.
         shutout_bonus: the points of ``shutout="bonus"``.
         net_score: whether the loser's total is subtracted from the winner's.
-        winner: whether the first player at the ``target`` or the higher final ``total`` wins the game. Of three games at once, the
-            player wins who won more of them, or whose totals add up to more.
+        winner: whether the first player at the ``target`` or the higher final ``total`` wins the game.
         max_drawn_hands: a game ends when this many hands in a row are drawn.
         ranks: ranks in play, from the ace up.
         suits: suits in play.
@@ -107,14 +103,15 @@ class Rules:
     repeated_upcard_draw: bool = False
     first_starter: Literal["chance", "seat0"] = "chance"
     next_starter: Literal["loser", "alternate", "seat0", "winner"] = "loser"
-    hollywood: bool = False
     target: Annotated[int, 0, 500] = 100
     game_bonus: Annotated[int, 0, 500] = 100
     box_bonus: Annotated[int, 0, 200] = 25
     gin_boxes: Annotated[int, 0, 5] = 0
     big_gin_boxes: Annotated[int, 0, 5] = 0
     undercut_boxes: Annotated[int, 0, 5] = 0
-    shutout: Literal["none", "double-before-boxes", "double-after-boxes", "bonus"] = "double-before-boxes"
+    shutout: Literal["none", "double-before-boxes", "double-after-boxes", "bonus", "double-hands"] = (
+        "double-before-boxes"
+    )
     shutout_bonus: Annotated[int, 0, 500] = 100
     net_score: bool = True
     winner: Literal["target", "total"] = "total"
@@ -151,11 +148,6 @@ class Rules:
     def deals_eleven(self) -> bool:
         """Whether the starter gets eleven cards (DG's Oklahoma falls back to the traditional deal)."""
         return _deals_eleven(vars(self))
-
-    @property
-    def is_single_game(self) -> bool:
-        """Whether hands belong to one game; otherwise a single hand is played, or three games at once."""
-        return self.target > 0 and not self.hollywood
 
     @property
     def num_cards(self) -> int:
@@ -230,7 +222,6 @@ EXTRA_RULES = (
     "big_gin_bonus",
     "big_gin_boxes",
     "gin_boxes",
-    "hollywood",
     "knock_bonus",
     "layoff_on_gin",
     "undercut_boxes",
@@ -257,7 +248,6 @@ _NEEDS: dict[str, tuple[str, Callable[[dict[str, Any]], bool]]] = {
         lambda rules: rules["big_gin_bonus"] != 0 and rules["box_bonus"] != 0,
     ),
     "undercut_boxes": ("box_bonus", lambda rules: rules["box_bonus"] != 0),
-    "hollywood": ("a target above 0", lambda rules: rules["target"] != 0),
 }
 
 _HINTS = get_type_hints(Rules, include_extras=True)
@@ -296,7 +286,6 @@ _GR = _POINTS_ONLY.replace(
 _HT2 = _POINTS_ONLY.replace(deal="eleven-ten", first_turn_knock=False, undercut_on_tie=True)
 _EAAI = _POINTS_ONLY.replace(undercut_on_tie=True, next_starter="alternate")
 _GC = _EAAI.replace(layoff="by-hand", stock_end="wall")
-_TIES = Rules(undercut_on_tie=True)
 
 PRESETS: dict[str, Rules] = {
     "dg-simple": _DG.replace(knock_limit=0),
@@ -318,18 +307,7 @@ PRESETS: dict[str, Rules] = {
         next_starter="seat0",
         target=0,
     ),
-    "big-gin": _TIES.replace(big_gin_bonus=31),
-    "hollywood": _TIES.replace(hollywood=True),
-    "hollywood-oklahoma": _TIES.replace(
-        hollywood=True,
-        oklahoma=True,
-        spade_doubles=True,
-        target=150,
-        big_gin_bonus=25,
-        gin_boxes=2,
-        big_gin_boxes=3,
-        undercut_boxes=1,
-    ),
+    "big-gin": Rules(undercut_on_tie=True, big_gin_bonus=31),
 }
 
 

@@ -19,7 +19,6 @@ from ginenv.errors import GinError, must_be, quoted
 
 MAX_HISTORY = 192
 MAX_PILE = 44  # of the smallest hands and the whole deck
-NUM_COLUMNS = 3  # games that Hollywood scoring plays at once
 NO_CARD = 255
 NOBODY = 2
 
@@ -50,12 +49,11 @@ STATE = np.dtype(
         ("laid", np.int64),  # cards laid off
         ("key", np.uint64),  # the deck of hand n follows from key and n
         ("luck", np.uint64, (2,)),  # private randomness of each seat's player; independent of key
-        # Points of hands so far in the game; of three games at once, in the first that is not over (in the last, once all are).
-        ("score", np.int32, (2,)),
+        ("score", np.int32, (2,)),  # points of hands so far in the game
         ("total", np.int32, (2,)),  # final totals, bonuses included, once the game is over
         ("points", np.int32),  # points of this hand to its winner
         ("hand_no", np.int32),  # hands dealt before this one in the game
-        ("boxes", np.uint8, (2,)),  # boxes won in the same game
+        ("boxes", np.uint8, (2,)),  # boxes won so far in the game
         # Turns in which a seat could have knocked and did not; the first turn of an eleven/ten deal does not count.
         ("declined", np.uint8, (2,)),
         ("deadwood", np.uint8, (2,)),  # final deadwood, lay-offs counted, once the hand is over
@@ -80,9 +78,7 @@ STATE = np.dtype(
         ("num_history", np.uint8),
         ("far", np.uint8),  # 1 when the seat to discard cannot knock; 0 when that is not known
         ("deck", np.uint8, (52,)),  # starter's cards, the other's, upcard (or 11th card), stock
-        # The fields from here on are the same in a view (but for the order of seats), and are copied as one block.
-        ("column_score", np.int16, (NUM_COLUMNS, 2)),  # Hollywood: the points of each game by seat, else 0
-        ("column_boxes", np.uint8, (NUM_COLUMNS, 2)),  # Hollywood: the boxes of each game by seat, else 0
+        # The fields from here on are the same in a view, and are copied as one block.
         ("rules", RULES),
         ("pile", np.uint8, (MAX_PILE,)),  # the discard pile from the bottom
         ("first_upcard", np.uint8),  # the upcard of the deal, or NO_CARD

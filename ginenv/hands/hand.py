@@ -42,10 +42,7 @@ from ginenv.pictures.sheet import ScoreSheet, pair_of, score_sheet
 from ginenv.view.view import make_views
 
 # Fields of a state that belong to the game or the players, not to the hand: replaying a hand does not set them.
-_GAME_FIELDS = (
-    *("key", "luck", "score", "total", "hand_no", "boxes", "column_score", "column_boxes"),
-    *("drawn_hands", "game_over", "game_winner"),
-)
+_GAME_FIELDS = (*("key", "luck", "score", "total", "hand_no", "boxes", "drawn_hands", "game_over", "game_winner"),)
 
 
 # In a hand, after a draw.
@@ -336,12 +333,12 @@ class Match:
 
     @property
     def score(self) -> tuple[int, int]:
-        """Points of hands so far, by seat; of three games at once, in the first that is not over (in the last, once all are)."""
+        """Points of hands so far, by seat."""
         return pair_of(self.hand.state["score"])
 
     @property
     def boxes(self) -> tuple[int, int]:
-        """Boxes won so far in the game of ``score``, by seat."""
+        """Boxes won so far, by seat."""
         return pair_of(self.hand.state["boxes"])
 
     @property

@@ -34,7 +34,6 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -115,8 +114,7 @@ def format_record(played: Hand | Match, players: tuple[str, str] = ("", ""), not
     else:
         sheet = match.sheet()
         for number, done in enumerate(match.played, 1):
-            score = _score_text(game.rows[number - 1][1] for game in sheet.games or (sheet,))
-            lines += ["", *_hand_lines(done, number), f"score: {score}"]
+            lines += ["", *_hand_lines(done, number), f"score: {_score_text(sheet.rows[number - 1][1])}"]
         if not hand.is_over:
             lines += ["", *_hand_lines(hand, len(match.played) + 1)]
         if match.is_over:
@@ -135,9 +133,8 @@ def _check(lines: list[str]) -> str:
     return f"{zlib.crc32(chr(10).join(line.strip() for line in lines if line).encode()):08x}"
 
 
-def _score_text(pairs: Iterable[Sequence[int]]) -> str:
-    """The points of both seats, in each of the games that are played at once."""
-    return ", ".join(f"{first} | {second}" for first, second in pairs)
+def _score_text(score: tuple[int, int]) -> str:
+    return f"{score[0]} | {score[1]}"
 
 
 def _end_text(match: Match) -> str:
@@ -276,8 +273,7 @@ class _Reader:
         number = 1
         while True:
             if match.hand.is_over:
-                columns = match.hand.state["column_score"][0].tolist()
-                expected = _score_text(columns if match.rules.hollywood else [match.score])
+                expected = _score_text(match.score)
                 if (score := self._field("score")) != expected:
                     raise TextError(f"the score is {expected}, not {score[:40]!r}")
             if not self._peek().startswith("hand "):

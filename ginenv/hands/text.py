@@ -80,12 +80,10 @@ _CARD = "[A2-9TJQK][SCDH]"
 _TOKEN = re.compile(rf"p|s|t|[k+]?{_CARD}|a\d\d")
 _FIXED = {PASS: "p", STOCK: "s", UPCARD: "t"}
 # Numbers and pairs of a game, by their names in a line and in the record.
-_COLUMNS = {"columns": "column_score", "columnboxes": "column_boxes"}
-_POSITION_NUMBERS = {"hand": "hand_no", "score": "score", "boxes": "boxes", **_COLUMNS, "drawn": "drawn_hands"}
+_POSITION_NUMBERS = {"hand": "hand_no", "score": "score", "boxes": "boxes", "drawn": "drawn_hands"}
 _KEYS = {"key": "key", "luck": "luck"}
 _VIEW_NUMBERS = {
-    **{name: name for name in ("declined", "warned", "hand_no", "score", "boxes", "drawn_hands", "luck", "hand_luck")},
-    **_COLUMNS,
+    name: name for name in ("declined", "warned", "hand_no", "score", "boxes", "drawn_hands", "luck", "hand_luck")
 }
 
 
@@ -226,9 +224,7 @@ class _Fields:
         size = dtype.itemsize // dtype.base.itemsize
         parts = self.take(name, _zeros(size)).split(":")
         if len(parts) != size:
-            kind = (
-                "one number" if size == 1 else "a pair such as 36:38" if size == 2 else f"{size} numbers with : between"
-            )
+            kind = "one number" if size == 1 else "a pair such as 36:38"
             raise TextError(must_be(f"field {name!r}", kind, ":".join(parts)))
         numbers = [self._number(name, part, most, base) for part in parts]
         record[field] = np.array(numbers, dtype.base).reshape(dtype.shape)

@@ -134,28 +134,10 @@ def _waves() -> str:
     return f'<path d="{rows}" stroke="#e6b0a8" stroke-width="1.8" fill="none"/>'
 
 
-def _suits() -> str:
-    return "".join(
-        suit_svg((row + column) % 4, 17 + 16.5 * column, 19 + 17 * row, 5, "#a8d5c0")
-        for row in range(7)
-        for column in range(5)
-    )
-
-
-def _rings() -> str:
-    return "".join(
-        f'<rect x="{12 + 6 * k}" y="{12 + 6 * k}" width="{76 - 12 * k}" height="{116 - 12 * k}" rx="{max(2, 9 - k)}" fill="none" '
-        f'stroke="#d8bfe6" stroke-width="1.8"/>'
-        for k in range(6)
-    )
-
-
 # For each back: its colour, the colour of its edge, and what is drawn on it.
 _BACKS = {
     "lattice": ("#31508f", "#1d3263", _lattice),
     "waves": ("#8f2f2f", "#5e1a1a", _waves),
-    "suits": ("#1f6650", "#0f4031", _suits),
-    "rings": ("#5c3a76", "#3a2150", _rings),
 }
 BACKS = tuple(_BACKS)
 

@@ -10,14 +10,14 @@ environments.
 | ``illegal_action`` | whether an illegal action ended the episode |
 | ``skipped_hands`` | how many hands ended before the learner could move in them |
 | ``skipped_wins``, ``skipped_points`` | how many of these each player won, and the points, ``int64[2]`` each, the learner's first |
-| ``score`` | games only: points so far, ``int64[2]``, the learner's first; of three games at once, in the first that is not over |
+| ``score`` | games only: points so far, ``int64[2]``, the learner's first |
 | ``skipped_games`` | games only: how many whole games ended before the learner could move in them; their hands are not among the skipped hands |
 | ``skipped_game_wins``, ``skipped_totals`` | games only: how many of these each player won, and the sums of the final totals, ``int64[2]`` each |
 | ``outcome`` | when a hand ended in which the learner had moved: ``end`` (an ``End``, as a number), ``points`` (negative: the opponent's), ``won`` (1, 0, -1), ``knocker`` (0 the learner, 1 the opponent, 2 nobody), ``deadwood``, ``opponent_deadwood``, ``length`` (actions of both) |
 | ``game`` | when a game ended: ``won``, ``hands``, ``boxes``, ``opponent_boxes``, ``total``, ``opponent_total`` |
 
 In a step, at most one hand ends in which the learner had moved, and others may be skipped after it. In a game, the points of ``outcome`` and
-``skipped_points`` together are the change of ``score`` (from 0 to 0 where a game begins; not when three games are played at once).
+``skipped_points`` together are the change of ``score`` (from 0 to 0 where a game begins).
 """  # noqa: E501
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from ginenv.engine.actions import KNOCK, NUM_ACTIONS, PHASE_LAYOFF, PHASE_OVER, 
 from ginenv.engine.engine import MAX_HISTORY, MAX_PILE, NO_CARD, NOBODY, STATE, legal, stock_count, unseen_by
 from ginenv.engine.jit import kernel, mix, record_copy, row_record, store_cards
 from ginenv.engine.rules import RULES
-from ginenv.engine.state import NUM_COLUMNS, as_batch
+from ginenv.engine.state import as_batch
 from ginenv.errors import GinError, must_be
 
 VIEW = np.dtype(
@@ -31,11 +31,10 @@ VIEW = np.dtype(
         ("legal", np.int64, (3,)),
         ("luck", np.uint64),  # a fresh random word for this seat and decision; independent of every card
         ("hand_luck", np.uint64),  # another random word, the same for all decisions of the hand
-        # Points of hands so far in the game; of three games at once, in the first that is not over.
-        ("score", np.int32, (2,)),
+        ("score", np.int32, (2,)),  # points of hands so far in the game
         ("points", np.int32),  # once the hand is over: my points (negative: the opponent's)
         ("hand_no", np.int32),
-        ("boxes", np.uint8, (2,)),  # boxes won in the same game
+        ("boxes", np.uint8, (2,)),  # boxes won so far in the game
         ("declined", np.uint8),  # turns of this hand in which I could have knocked and did not
         ("deadwood", np.uint8, (2,)),  # final deadwood of a knocked hand
         ("drawn_hands", np.uint8),
@@ -56,8 +55,6 @@ VIEW = np.dtype(
         ("warned", np.uint8),
         ("num_pile", np.uint8),
         ("num_history", np.uint8),
-        ("column_score", np.int16, (NUM_COLUMNS, 2)),  # Hollywood: the points of each game, else 0
-        ("column_boxes", np.uint8, (NUM_COLUMNS, 2)),  # Hollywood: the boxes of each game, else 0
         ("rules", RULES),
         ("pile", np.uint8, (MAX_PILE,)),  # the discard pile from the bottom
         ("first_upcard", np.uint8),  # the upcard of the deal, or NO_CARD
@@ -69,16 +66,7 @@ VIEW = np.dtype(
 
 # Keeps hand_luck apart from the luck of single decisions.
 _HAND_LUCK = np.uint64(0x082EFA98EC4E6C89)
-_copy_tail = record_copy(VIEW, "column_score", STATE, "column_score", "history")
-
-
-@kernel
-def swap_columns(record):
-    """Exchanges both players in the columns of a state or view: states count by seat, views begin with the observing seat."""
-    for k in range(NUM_COLUMNS):
-        score, boxes = record.column_score[k, 0], record.column_boxes[k, 0]
-        record.column_score[k, 0], record.column_score[k, 1] = record.column_score[k, 1], score
-        record.column_boxes[k, 0], record.column_boxes[k, 1] = record.column_boxes[k, 1], boxes
+_copy_tail = record_copy(VIEW, "rules", STATE, "rules", "history")
 
 
 @kernel
@@ -126,8 +114,6 @@ def look(s, seat, v):
     v.num_pile = s.num_pile
     v.num_history = s.num_history
     _copy_tail(v, s)
-    if seat and s.rules.hollywood:
-        swap_columns(v)
     v.shown = 0
     v.points = 0
     v.winner = NOBODY

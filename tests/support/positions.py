@@ -20,7 +20,7 @@ ODD_RULES = {
         deal="eleven-ten", spread="chosen", layoff="by-hand", oklahoma=True, eleven_ten_oklahoma="first-discard"
     ),
     "either": Rules(first_upcard="either", first_starter="seat0", next_starter="seat0", stock_end="last-upcard"),
-    "seven": Rules(hand_size=7, hollywood=True, big_gin_bonus=31, gin_boxes=2, layoff="by-hand", layoff_on_gin=True),
+    "seven": Rules(hand_size=7, big_gin_bonus=31, gin_boxes=2, layoff="by-hand", layoff_on_gin=True),
     "chosen-wall": Rules(spread="chosen", stock_end="wall", undercut_on_tie=True, oklahoma=True, spade_doubles=True),
 }
 ALL_RULES = {**PRESETS, **ODD_RULES}

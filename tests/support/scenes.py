@@ -14,7 +14,7 @@ from ginenv.engine.outcome import Outcome
 from ginenv.engine.rules import PRESETS, Rules
 from ginenv.errors import IllegalActionError
 from ginenv.hands.hand import Hand, Match
-from ginenv.pictures.sheet import ScoreSheet, score_sheet
+from ginenv.pictures.sheet import score_sheet
 
 GR = PRESETS["gr"]
 # The presets, and options that the sources name beside them.
@@ -29,6 +29,7 @@ SOURCES: dict[str, Rules] = {
     "gr-ace-one": PRESETS["gr-oklahoma"].replace(oklahoma_ace="one"),
     "ht1-elder": PRESETS["ht1"].replace(deal="eleven-ten"),
     "gc-chosen": PRESETS["gc"].replace(spread="chosen"),
+    "rummytalk": PRESETS["big-gin"].replace(gin_boxes=2, big_gin_boxes=3, undercut_boxes=1),
 }
 
 MELDED = "AS 2S 3S 7H 8H 9H JC JD JH"  # nine cards in three melds, the tenth is the deadwood
@@ -367,36 +368,23 @@ def won(seat: int, points: int) -> Outcome:
     return Outcome(End.KNOCK, winner=seat, knocker=seat, points=points)
 
 
-def first_game(sheet: ScoreSheet) -> ScoreSheet:
-    """The sheet of the first of the games that are played at once."""
-    return sheet.games[0] if sheet.games else sheet
-
-
 def boxes(rules: Rules) -> Any:
     """Boxes for a knock, gin, an undercut and big gin, and for gin when a spade doubles."""
     ends = [(End.KNOCK, False), (End.GIN, False), (End.UNDERCUT, False), (End.BIG_GIN, False), (End.GIN, True)]
     return [score_sheet(rules, [Outcome(end, 0, 0, 5, doubled=doubled)]).boxes[0] for end, doubled in ends]
 
 
-def games_at_once(rules: Rules) -> Any:
-    """Where the first and the second hand won by seat 0 and the first one won by seat 1 count."""
-    if not rules.target:
-        return "one game"
-    games = score_sheet(rules, [won(0, 10), won(1, 30), won(0, 20)]).games
-    return [game.totals for game in games] or "one game"
-
-
 def play_to(rules: Rules) -> Any:
-    """The fewest points that end a game (the first of three)."""
-    return next(points for points in range(0, 502) if first_game(score_sheet(rules, [won(0, points)])).is_over)
+    """The fewest points that end a game."""
+    return next(points for points in range(0, 502) if score_sheet(rules, [won(0, points)]).is_over)
 
 
 def close(rules: Rules, hands: list[tuple[int, int]]) -> Any:
-    """Totals, winner and net of a game of hands (the first of three), as far as it lasts."""
+    """Totals, winner and net of a game of hands, as far as it lasts."""
     booked: list[Outcome] = []
     for seat, points in hands:
         booked.append(won(seat, points))
-        sheet = first_game(score_sheet(rules, booked))
+        sheet = score_sheet(rules, booked)
         if sheet.is_over:
             return sheet.totals, sheet.winner, sheet.net
     raise AssertionError("the game goes on")
@@ -424,5 +412,5 @@ PROBES: dict[str, Callable[[Rules], Any]] = {
     "laying off": lay_off, "knocker's melds": spread, "lay-off on gin": layoff_on_gin,
     "undercut when": undercut, "gin bonus": gin_bonus, "big gin": big_gin, "endless upcards": endless_upcards,
     "repeated upcard": repeated_upcard, "play to": play_to, "game bonus and boxes": game_bonus_and_boxes,
-    "shut-out": shut_out, "winner": winner, "boxes": boxes, "games at once": games_at_once,
+    "shut-out": shut_out, "winner": winner, "boxes": boxes,
 }  # fmt: skip

@@ -140,9 +140,9 @@ class Face:
         return rows
 
     def sheet(self, sheet: ScoreSheet, names: tuple[str, str]) -> list[Text]:
-        """The score sheet; the total of each hand's winner is underlined where one game is played."""
+        """The score sheet; the total of each hand's winner is underlined."""
         lines = [Text(self.text(line)) for line in sheet.to_text((names[0][:_WIDEST], names[1][:_WIDEST])).splitlines()]
-        for line, (outcome, running) in zip(lines[1:], () if sheet.games else sheet.rows, strict=False):
+        for line, (outcome, running) in zip(lines[1:], sheet.rows, strict=False):
             if outcome.winner is not None:
                 bar = line.plain.index("|")
                 total = str(running[outcome.winner])
@@ -153,4 +153,4 @@ class Face:
 
 def sheet_column(sheet: ScoreSheet, names: tuple[str, str]) -> int:
     """The column of a score sheet at which its notes begin."""
-    return 10 if sheet.games else 15 + 2 * min(max(8, *map(len, names)), _WIDEST)
+    return 15 + 2 * min(max(8, *map(len, names)), _WIDEST)
