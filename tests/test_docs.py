@@ -192,4 +192,4 @@ def test_every_benchmark_is_in_the_index() -> None:
 
 def test_the_first_page_is_short() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert len(text.split()) <= 900 and len(text.splitlines()) <= 120
+    assert len(text.split()) <= 800 and len(text.splitlines()) <= 120
