@@ -4,7 +4,7 @@
 #   make train    set up, train the quick preset, export it, and print how the export does against the bots
 #   make test     set up, then lint, formatting, types, imports and tests (the slow ones of several processes: pytest -m slow; a real browser: pytest -m browser)
 #   make setup    only the environment, in .venv
-#   make peers    add the public engines that tests and benchmarks compare with, and what makes videos
+#   make peers    add OpenSpiel and Ray, with which tests and benchmarks compare, and what makes videos
 #   make format   put the sources into the form that `make test` asks for
 #   make docs     build the documentation's site in docs/_build, warnings as errors
 #   make dist     build the source distribution and the wheel, in dist
@@ -12,7 +12,7 @@
 #   make check-dist  build them, install them in empty environments and try them there (takes minutes)
 #   make test-lowest  tests of engine, environments, matches and training with the lowest versions that pyproject.toml allows
 #   make release-check  is the version ready to be tagged? (clean tree, changelog, tag, wheel; takes minutes)
-#   make bench    speed beside other engines, measured in one run (takes minutes)
+#   make bench    speed beside OpenSpiel (takes minutes)
 #   make network  the network that ships, from scratch (takes hours; the same command goes on where it was stopped)
 #   make levels   the four levels, from the network that ships (takes an hour)
 #   make app      levels 1 to 3 for apps, and the page of examples/app with them (takes a quarter of an hour, and needs node)
@@ -32,7 +32,6 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip --disable-pip-version-check install --constraint constraints.txt
 
-# Kaggle's environments pin another OpenSpiel and ask for much that gin rummy does not need, so they come without their dependencies.
 # A stamp is touched when its step has succeeded; a later run repeats the step only if pyproject.toml or constraints.txt changed.
 SETUP := $(VENV)/.setup-done
 PEERS := $(VENV)/.peers-done
@@ -56,8 +55,7 @@ $(SETUP): pyproject.toml constraints.txt | $(BIN)/python
 	@touch $@
 
 $(PEERS): $(SETUP)
-	$(INSTALL) --editable ".[openspiel,ray,rlcard,video]"
-	$(INSTALL) --no-deps kaggle-environments==1.33.2
+	$(INSTALL) --editable ".[openspiel,ray,video]"
 	@touch $@
 
 train: $(SETUP)
@@ -118,7 +116,6 @@ release-check: $(SETUP)
 bench: $(PEERS)
 	$(BIN)/python -m benchmarks.speed.engine_speed
 	$(BIN)/python -m benchmarks.speed.env_speed
-	$(BIN)/python -m benchmarks.speed.web_speed
 	$(BIN)/python -m benchmarks.tables
 
 # From scratch to the network that ships: the long run; twice a shorter one that goes on from what there is, much of it against bots, and the
@@ -148,15 +145,14 @@ levels: $(SETUP)
 	$(BIN)/gin levels fit runs/level-2
 	$(BIN)/gin levels fit runs/level-3
 	$(BIN)/gin levels fit runs/level-4
-	$(BIN)/python -m benchmarks.adaptation.dial
+	$(BIN)/python -m benchmarks.data.dial
 
-# The levels that a page plays without Python, how strong they are beside the levels themselves, and examples/app/levels.js.
+# The levels that a page plays without Python, and examples/app/levels.js with them.
 APPS := runs/app/level-1 runs/app/level-2 runs/app/level-3
 app: $(SETUP)
 	rm -rf runs/app
 	for app in $(APPS); do $(BIN)/gin export $$(basename $$app) --app $$app || exit 1; done
 	node examples/app/cli.mjs golden $(APPS)
-	$(BIN)/python -m benchmarks.adaptation.apps $(APPS)
 	node examples/app/cli.mjs pack $(APPS)
 
 # The shipped network on held-out deals: the members of its training pool, then held-out styles,
@@ -175,7 +171,6 @@ results: $(PEERS)
 	for rules in $(PRESETS); do for rival in formula benchmarks/checkpoints/previous; do \
 	  $(BIN)/python evaluate.py network $$rival --rules $$rules --hands $(GAMES) --seed 32 --workers 2 \
 	    --out benchmarks/results/network-$$(basename $$rival | sed s/formula/rules/)-$$rules.json || exit 1; done; done
-	$(BIN)/python -m benchmarks.strength.beliefs agents/data/network
 	$(BIN)/python -m benchmarks.tables
 
 clean:

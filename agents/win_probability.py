@@ -2,7 +2,7 @@
 
 For each set of rules a table is solved once, by backward induction over scores (and hands won, where boxes or shut-outs count). The next
 hand brings one side a number of points, with the frequencies of ``data/hand_points.json``, which
-``python -m benchmarks.strength.hand_points`` measures by play between the built-in styles under every preset. The sides are taken as
+``python -m benchmarks.data.hand_points`` measures by play between the built-in styles under every preset. The sides are taken as
 equally strong, and who starts a hand is not part of the state. Hands without a score change nothing and are left out.
 """
 
@@ -150,7 +150,7 @@ def point_frequencies(rules: Rules) -> tuple[np.ndarray, np.ndarray]:
         measured = json.loads(DATA.read_text(encoding="utf-8"))["points"]
     except OSError as error:
         raise GinError(
-            f"{DATA.name} cannot be read ({error.strerror}); python -m benchmarks.strength.hand_points makes it"
+            f"{DATA.name} cannot be read ({error.strerror}); python -m benchmarks.data.hand_points makes it"
         ) from None
 
     def differences(name: str) -> int:

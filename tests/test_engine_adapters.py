@@ -26,12 +26,11 @@ HAND = "2S 3S 4S 7C 7D 9D KH QC JS AH"
 OTHER = "AS 5C 6C 8C TC 2D 4D QD 5H 9H"
 
 
-@pytest.mark.parametrize(("name", "module"), [("openspiel-simple", "pyspiel"), ("rlcard-novice", "rlcard")])
 @pytest.mark.parametrize("rules", ["eaai", "openspiel", "ht1", "gr-oklahoma", "ht2-simple"])
-def test_peers_play_every_kind_of_rules(name, module, rules):
-    pytest.importorskip(module)
-    one = play_match(name, "simple", rules=rules, pairs=2, unit="hands")
-    two = play_match(name, "simple", rules=rules, pairs=2, unit="hands", settings=MatchSettings(batch=1))
+def test_the_simple_bot_plays_every_kind_of_rules(rules):
+    pytest.importorskip("pyspiel")
+    one = play_match("openspiel-simple", "simple", rules=rules, pairs=2, unit="hands")
+    two = play_match("openspiel-simple", "simple", rules=rules, pairs=2, unit="hands", settings=MatchSettings(batch=1))
     assert (one.games == two.games).all()
 
 
@@ -53,8 +52,3 @@ def test_the_simple_bot_knocks_as_soon_as_it_can():
     s = position("2S 3S 4S 7C 7D 7H AH AD 2C KH " + "AS 5C 6C 8C TC 2D 4D QD 5H 9H" + " 5S")
     apply(s[0], UPCARD)
     assert make_player("openspiel-simple").act(make_views(s, 0))[0] == KNOCK + parse_cards("KH")[0]
-
-
-def test_the_novice_loses_nearly_always_to_simple():
-    pytest.importorskip("rlcard")
-    assert play_match("rlcard-novice", "simple", pairs=4).share.mean < 0.4

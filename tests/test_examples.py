@@ -16,7 +16,6 @@ LEARNERS: dict[str, tuple[list[str], dict[str, int]]] = {
     "ppo": ([], {"imitate": 16_384, "decisions": 16_384}),
     "maskable_ppo": (["sb3_contrib"], {"imitate": 16_384, "decisions": 20_000}),
     "torchrl_ppo": (["torchrl", "pyarrow"], {"hands": 1000, "decisions": 16_384}),
-    "rllib_ppo": (["ray", "tree", "lz4"], {"decisions": 98_304}),
     "adaptive_opponent": ([], {"imitate": 16_384, "decisions": 16_384, "series": 2, "hands": 52}),
 }
 

@@ -1,7 +1,4 @@
-"""Ctrl-C and SIGTERM where results are at stake: they wait for what is written, and what was broken off goes on to the same result.
-
-`python -m benchmarks.robustness.interrupts` sends them at random moments of whole programs.
-"""
+"""Ctrl-C and SIGTERM where results are at stake: they wait for what is written, and what was broken off goes on to the same result."""
 
 from __future__ import annotations
 

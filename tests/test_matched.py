@@ -53,7 +53,7 @@ def matched(home: Path | None = None, person: str = "Ann") -> MatchedPlayer:
 
 def test_the_dial_belongs_to_the_network_that_ships_and_rises():
     dial, network = shipped_dial(), read_metadata(SHIPPED)["weights_sha256"]
-    assert dial.network == network, "python -m benchmarks.adaptation.dial calibrates it again"
+    assert dial.network == network, "python -m benchmarks.data.dial calibrates it again"
     assert dial.points.shape == (NUM_PLACES, len(GRID)) and len(dial.deviations) == NUM_PLACES
     assert (np.diff(dial.points, axis=0) >= 0).all() and (np.diff(dial.points, axis=1) <= 0).all()
     # From random play to the network.

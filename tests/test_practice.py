@@ -235,7 +235,7 @@ def test_skill_is_the_loss_per_decision_of_analysed_hands(home: Home, analyst: A
 
 def test_the_set_for_everybody_is_clear() -> None:
     made: Any = read_json(POSITIONS)
-    assert made["command"].startswith("python -m benchmarks.strength.practice_positions")
+    assert made["command"].startswith("python -m benchmarks.data.practice_positions")
     answers = Counter(f"{each['kind']}: {each['best'].partition(' ')[0]}" for each in made["positions"])
     assert made["counts"] == answers and {answer.partition(":")[0] for answer in answers} == set(KINDS)
     assert len({each["position"] for each in made["positions"]}) == len(made["positions"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import random
+import os
 import shutil
 import socket
 from collections.abc import Iterator
@@ -17,6 +17,7 @@ from agents.arena import MatchSettings, play_match
 from agents.arena.configs import TournamentConfig
 from agents.arena.executors import open_executor
 from agents.arena.sent_players import received_player, send_player
+from agents.arena.tournament import Tournament
 from agents.network.checkpoint import load_checkpoint, save_checkpoint
 from agents.network.nets import Actor
 from ginenv.errors import GinError
@@ -25,6 +26,7 @@ from tests.support.programs import ROOT, SALT, command, first_views
 from tests.support.refusals import refuses
 
 PYTHON_BOT = command(ROOT / "examples" / "template_bot.py")
+_STORE_BYTES = 80_000_000
 
 
 @pytest.fixture
@@ -67,13 +69,25 @@ def test_names_without_directories_are_sent_as_they_are() -> None:
         assert received_player(send_player(name)) == name
 
 
+def add_node(cluster: Any, **options: Any) -> None:
+    """A node with one processor."""
+    cluster.add_node(num_cpus=1, object_store_memory=_STORE_BYTES, **options)
+
+
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
     pytest.importorskip("ray")
-    from benchmarks.robustness.lost_nodes import ray_cluster
+    from ray.cluster_utils import Cluster
 
-    with ray_cluster(2) as made:
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    head = {"num_cpus": 0, "object_store_memory": _STORE_BYTES, "include_dashboard": False}
+    made = Cluster(initialize_head=True, head_node_args=head)
+    try:
+        add_node(made)
+        add_node(made)
         yield made
+    finally:
+        made.shutdown()
 
 
 @pytest.fixture
@@ -88,30 +102,32 @@ def executor(cluster: Any) -> Iterator[Executor]:
 def test_a_tournament_survives_the_loss_of_a_node(
     cluster: Any, executor: Executor, checkpoint: Path, tmp_path: Path
 ) -> None:
-    from benchmarks.robustness.lost_nodes import add_nodes, kill_node, results_file
-
     players = {"easy": "easy", "simple": "simple", "network": f'"{checkpoint}"'}
-    config = TournamentConfig(players=players, pairs=100, block=20, resamples=20, out=tmp_path / "out")
-    killed: list[str] = []
+    killed: list[Any] = []
 
-    def after(done: int) -> None:
+    def kill_a_node(done: int) -> None:
         if done == 3:
-            killed.append(kill_node(cluster, random.Random(1)))
+            killed.append(min(cluster.worker_nodes, key=str))
+            cluster.remove_node(killed[0], allow_graceful=False)
 
-    assert results_file(config, executor, after) == results_file(config, None, lambda done: None)
-    assert killed == ["node"]
-    add_nodes(cluster, 1)
+    def table(name: str, executor: Executor | None) -> list[Any]:
+        config = TournamentConfig(players=players, pairs=100, block=20, resamples=20, out=tmp_path / name)
+        tournament = Tournament(config)
+        assert tournament.play(kill_a_node if executor else lambda done: None, executor)
+        return [match.games.tolist() for match in tournament.standings().matches.values()]
+
+    assert table("there", executor) == table("here", None)
+    assert len(killed) == 1
+    add_node(cluster)
 
 
 @pytest.mark.extra
 @pytest.mark.slow
 def test_a_program_plays_only_on_nodes_that_say_they_have_it(cluster: Any, executor: Executor) -> None:
-    from benchmarks.robustness.lost_nodes import add_nodes
-
     for name in (PYTHON_BOT, "py:my_bots:Plain"):
         with refuses(GinError, name, "ginenv_programs"):
             executor.submit(len, [name])
-    add_nodes(cluster, 1, resources={"ginenv_programs": 1})
+    add_node(cluster, resources={"ginenv_programs": 1})
     there, here = (
         play_match(PYTHON_BOT, "easy", pairs=2, unit="hands", settings=MatchSettings(salt=SALT), executor=where)
         for where in (executor, None)

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,8 +13,9 @@ from agents.config import parse_config
 from agents.deal_streams import Domain
 from agents.network.checkpoint import CRITIC, CheckpointError, load_critic, save_checkpoint
 from agents.network.nets import Actor, Critic, FrozenActor
+from agents.network.player import PLAYED, NetworkPlayer
 from agents.reports import beliefs as belief_report
-from agents.reports.beliefs import BeliefMeter, card_rows, counting_chances, log_losses, measure_belief
+from agents.reports.beliefs import BeliefMeter, card_rows, counting_chances, log_losses
 from agents.training import diagnostics, ppo
 from agents.training.learner import Learner
 from agents.training.selfplay import finished
@@ -97,7 +94,10 @@ def test_only_cards_that_nobody_could_place_count(watched: list) -> None:
 
 def test_a_network_without_training_is_worse_than_counting() -> None:
     actor = FrozenActor(Actor([16]), False)
-    meter = measure_belief(actor, "simple", get_rules("eaai"), 40, 3)
+    meter = BeliefMeter(actor, 40)
+    watch_hands(
+        (NetworkPlayer(actor, 3, PLAYED), make_player("simple", 3)), get_rules("eaai"), 40, 3, Domain.EVAL, meter
+    )
     below = meter.below(3)
     assert below.high < 0
     assert meter.loss(3).mean == pytest.approx(np.log(2), abs=0.02)
@@ -120,19 +120,6 @@ def test_what_is_learned_shows_as_below_counting(watched: list, monkeypatch: pyt
             )
             meter(SideDecisions(side, pairs, views, hidden, np.zeros(len(views), np.int64)))
         assert low <= meter.below(2).mean <= high
-
-
-def test_the_belief_report_writes_every_opponent_by_turn(tmp_path: Path) -> None:
-    save_checkpoint(tmp_path / "net", Actor([8]), [8], {"decisions": 5})
-    out = tmp_path / "belief.json"
-    command = ["-m", "benchmarks.strength.beliefs", str(tmp_path / "net"), "--out", str(out), "--pairs", "20"]
-    subprocess.run([sys.executable, *command], cwd=Path(__file__).parent.parent, check=True)
-    found = json.loads(out.read_text())
-    assert set(found["opponents"]) == {"itself", "simple", "knocker", "easy"}
-    for entry in found["opponents"].values():
-        assert [row["turn"] for row in entry["turns"]][:3] == [1, 2, 3]
-        assert entry["bar"]["reached"] is False
-    assert found["checkpoint"]["decisions"] == 5 and found["hands"] == 40
 
 
 def test_entropy_of_a_policy_without_preferences_is_one_in_every_phase() -> None:

@@ -114,5 +114,5 @@ def test_the_command_says_the_same_as_json(level, tmp_path, capsys):
 
 
 def test_the_installed_levels_were_measured_as_they_are():
-    # After a change to the levels: python -m benchmarks.adaptation.level_weights
+    # After a change to the levels: python -m benchmarks.data.level_weights
     assert list(level_weights()) == list(NAMES)

@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import time
-from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -159,18 +158,3 @@ def test_a_process_that_is_not_heard_of_ends_the_others(
     watch.join()
     assert set(ended) == ({1} if other == "silent" else set())
     assert ("process 1" in capsys.readouterr().err) == (other == "silent")
-
-
-@pytest.mark.slow
-def test_a_lost_host_ends_the_other_and_the_same_commands_continue(tmp_path: Path) -> None:
-    from benchmarks.robustness.two_hosts import LIMIT, lose_one, two_hosts
-
-    with ExitStack() as stack:
-        try:
-            stack.enter_context(two_hosts())
-        except (OSError, subprocess.CalledProcessError):
-            pytest.skip("only root on Linux makes network namespaces")
-        for loss, victim in (("process", 1), ("cable", 0)):
-            found = lose_one(loss, victim, tmp_path)
-            assert found["seconds"] <= LIMIT and found["status"] == 1 and len(found["sentences"]) == 1, found
-        assert found["resumed"] and found["batches_before"] > 0

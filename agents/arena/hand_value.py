@@ -1,7 +1,7 @@
 """The value of a hand in play to a seat, given both hands but not the order of the stock: what luck is measured by.
 
 It is a small network over cards, in layers that treat the suits alike, and some arithmetic on both hands. It was trained before any data
-that it is used on (``python -m benchmarks.strength.hand_value``). Whatever it says, luck measured by it is zero on average.
+that it is used on (``python -m benchmarks.data.hand_value``). Whatever it says, luck measured by it is zero on average.
 """
 
 from __future__ import annotations

@@ -186,7 +186,7 @@ class Ladder:
 
 @cache
 def shipped_ladder() -> Ladder:
-    """The ladder that ships (``python -m benchmarks.strength.ladder`` writes it)."""
+    """The ladder that ships (``python -m benchmarks.data.ladder`` writes it)."""
     document = parse_json(read_bytes(DATA))
     ratings = {name: found["rating"] for name, found in document["players"].items()}
     return Ladder(ratings, document["opponents"], document["pairings"])

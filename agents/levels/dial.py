@@ -1,7 +1,7 @@
 """The dial of ``matched``: one player from random play to the network that ships, and what results say about whom it plays.
 
 At a place between two of ``PATH``, the settings lie between theirs. What each place scores against players of every rating was measured
-(``python -m benchmarks.adaptation.dial``). So a result says how strong the opponent may be, and an estimate of that says where on the
+(``python -m benchmarks.data.dial``). So a result says how strong the opponent may be, and an estimate of that says where on the
 dial the next hand is even.
 """
 
@@ -126,7 +126,7 @@ class Dial:
 
 @cache
 def shipped_dial() -> Dial:
-    """The dial that ships, as ``python -m benchmarks.adaptation.dial`` wrote it."""
+    """The dial that ships, as ``python -m benchmarks.data.dial`` wrote it."""
     document: Any = parse_json(read_bytes(DATA))
     rows = document["places"]
     return Dial(

@@ -20,7 +20,7 @@ from agents.opponent_model.features import FEATURES, NUM_WEIGHTS
 from agents.opponent_model.habits import HABITS
 from agents.opponent_model.posterior import shipped_prior
 
-# Weights of typical people and of the levels as installed; python -m benchmarks.adaptation.level_weights writes them.
+# Weights of typical people and of the levels as installed; python -m benchmarks.data.level_weights writes them.
 LEVEL_WEIGHTS = Path(__file__).resolve().parents[1] / "data" / "level_weights.json"
 # How certain it is that somebody does it more (or less) often than typical people, and the word for it.
 _WORDS = ((0.95, "almost certainly"), (0.8, "probably"), (0.6, "perhaps"))

@@ -65,7 +65,7 @@ class ModelPrior:
         """
         if values.get("features") != list(FEATURES):
             raise GinError(
-                "the opponent model was fitted to other features; python -m benchmarks.adaptation.opponent_prior fits it"
+                "the opponent model was fitted to other features; python -m benchmarks.data.opponent_prior fits it"
             )
         return cls(np.array(values["mean"]), square(values["covariance"]), float(values["tempered"]))
 

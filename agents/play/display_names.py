@@ -7,7 +7,6 @@ from ginenv.tables.players import player_names
 
 _OPPONENTS = {
     "openspiel-simple": "OpenSpiel’s simple bot",
-    "rlcard-novice": "RLCard’s novice",
 }
 
 

@@ -38,7 +38,7 @@ KINDS = {
 }
 _GROUPS = {each: kind for kind, group in KINDS.items() for each in group}
 MINE, EVERYBODY = "mine", "everybody"
-# Made by ``python -m benchmarks.strength.practice_positions``.
+# Made by ``python -m benchmarks.data.practice_positions``.
 POSITIONS = Path(__file__).parents[1] / "data" / "practice.json"
 # Without fuzzing, so that the same answers give the same schedule.
 SCHEDULER = Scheduler(enable_fuzzing=False)

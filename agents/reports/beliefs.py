@@ -9,19 +9,13 @@ Deals are those kept for reports; intervals are 95 %, clustered by deal (each is
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from agents.arena.hand_log import SideDecisions, watch_hands
+from agents.arena.hand_log import SideDecisions
 from agents.arena.results import Estimate, ratio
-from agents.deal_streams import Domain
 from agents.network.inputs import actor_inputs
 from agents.network.nets import FrozenActor
-from agents.network.player import PLAYED, NetworkPlayer
 from ginenv.engine.actions import PHASE_DISCARD
-from ginenv.engine.rules import Rules
-from ginenv.tables.players import make_player
 from ginenv.view.encoding import encode_views
 
 NUM_TURNS = 12
@@ -98,25 +92,3 @@ class BeliefMeter:
         """How far the network's loss is below that of counting, as a fraction of the latter."""
         part = ratio(self.network[turn - 1], self.counting[turn - 1])
         return Estimate(1 - part.mean, part.half)
-
-    def rows(self) -> list[dict[str, Any]]:
-        """One entry for each turn that came up often enough to have an interval."""
-        return [
-            {
-                "turn": turn,
-                "views": int(self.views[turn - 1]),
-                "network": self.loss(turn).to_dict(),
-                "counting": self.counted(turn).to_dict(),
-                "below": self.below(turn).to_dict(),
-            }
-            for turn in range(1, NUM_TURNS + 1)
-            if self.views[turn - 1] >= 30
-        ]
-
-
-def measure_belief(actor: FrozenActor, opponent: str | None, rules: Rules, pairs: int, seed: int) -> BeliefMeter:
-    """Plays an actor against a style (or itself) and measures its beliefs."""
-    meter = BeliefMeter(actor, pairs)
-    other = make_player(opponent, seed) if opponent else NetworkPlayer(actor, seed + 1, PLAYED)
-    watch_hands((NetworkPlayer(actor, seed, PLAYED), other), rules, pairs, seed, Domain.EVAL, meter)
-    return meter

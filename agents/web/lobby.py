@@ -52,7 +52,6 @@ _OPPONENT_TEXTS = {
     "random": "plays legal actions at random",
     "population": "one of 512 random styles; population:draw=2 draws others",
     "openspiel-simple": "OpenSpiel's simple bot, which needs OpenSpiel",
-    "rlcard-novice": "RLCard's novice rules, which need RLCard",
 }
 
 

@@ -6,14 +6,13 @@ holds about two decisions. The output is the learner's steps and their ratio to 
 """
 
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 
 import ginenv
-from benchmarks.speed.other_engines import openspiel_hands_observed
+from benchmarks.speed.openspiel import hands_observed
 from benchmarks.speed.throughput import Throughput, compare, measure, write_results
 from ginenv.engine.bits import nth_bit
 from ginenv.engine.jit import below, kernel, mix, popcount, row_record
@@ -24,7 +23,6 @@ RULES = "eaai"
 # Processor time of each measurement in each round. On a shared machine, an undisturbed quarter of a second is more frequent than three
 # undisturbed seconds.
 SECONDS, ROUNDS = 0.25, 24
-RESULTS = Path(__file__).parents[1] / "results" / "env_speed.json"
 
 
 # The 107 bytes of an action mask as words, so that eight actions are counted at once.
@@ -113,24 +111,10 @@ def single_steps(seconds: float, seed: int = 0) -> Throughput:
 
 
 def main() -> None:
-    """Prints all measurements and their ratios to OpenSpiel's loop, and writes them."""
-    results = compare(
-        [partial(steps, seconds=SECONDS) for steps in (openspiel_hands_observed, vector_steps, single_steps)], ROUNDS
-    )
-    reference = results[0].decisions_per_second
-    rows = []
-    for result in results:
-        ratio = result.decisions_per_second / reference
-        print(f"{result}  {ratio:8.1f} x")
-        rows.append(
-            {
-                "name": result.name,
-                "hands_per_second": result.hands_per_second,
-                "steps_per_second": result.decisions_per_second,
-                "ratio": ratio,
-            }
-        )
-    write_results(RESULTS, "python -m benchmarks.speed.env_speed", {"ratios_to": results[0].name, "rows": rows})
+    """Measures everything and its ratios to OpenSpiel's loop, and writes them."""
+    steps = (hands_observed, vector_steps, single_steps)
+    results = compare([partial(measurement, seconds=SECONDS) for measurement in steps], ROUNDS)
+    write_results("env_speed", "python -m benchmarks.speed.env_speed", results, results[0])
 
 
 if __name__ == "__main__":

@@ -12,10 +12,11 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from agents.arena.results import versions
 from agents.files import write_json
+
+RESULTS = Path(__file__).parents[1] / "results"
 
 
 @dataclass(frozen=True)
@@ -97,20 +98,36 @@ def compare(measurements: Sequence[Callable[..., Throughput]], rounds: int = 3) 
     return fastest
 
 
-def write_results(path: Path, command: str, figures: dict[str, Any]) -> None:
-    """Writes figures with what is needed to repeat them, atomically.
+def write_results(name: str, command: str, results: list[Throughput], reference: Throughput) -> None:
+    """Prints what was measured and its ratios, and writes them with what is needed to repeat them.
 
     Args:
-        path: The JSON file.
-        command: The command that repeats the measurement.
-        figures: What was measured.
+        name: of the file in ``benchmarks/results``.
+        command: repeats the measurement.
+        results: what was measured.
+        reference: the one that the ratios divide by.
     """
+    rows = []
+    for result in results:
+        hands = result.hands_per_second / reference.hands_per_second
+        decisions = result.decisions_per_second / reference.decisions_per_second
+        print(f"{result}  {hands:>9,.1f} x hands {decisions:>9,.1f} x decisions")
+        rows.append(
+            {
+                "name": result.name,
+                "hands_per_second": round(result.hands_per_second, 1),
+                "decisions_per_second": round(result.decisions_per_second, 1),
+                "hands_ratio": round(hands, 2),
+                "decisions_ratio": round(decisions, 2),
+            }
+        )
     about = {
         "command": command,
         "date": datetime.date.today().isoformat(),
-        "versions": versions("open_spiel", "rlcard"),
+        "versions": versions("open_spiel"),
         "machine": {"system": platform.system(), "processor": platform.machine(), "cores": os.cpu_count()},
+        "ratios_to": reference.name,
     }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_json(path, about | figures)
+    path = RESULTS / f"{name}.json"
+    write_json(path, about | {"rows": rows})
     print(f"written to {path}", file=sys.stderr)

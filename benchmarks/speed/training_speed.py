@@ -161,14 +161,25 @@ def main(batches: int = 2) -> None:
     rounds = [{name: measure() for name, measure in measurements.items()} for _ in range(ROUNDS)]
     best = {name: max((each[name] for each in rounds), key=lambda r: r["per_second"]) for name in measurements}
     reference = best["MaskablePPO on nothing, 2 x 256, 3 epochs"]["per_second"]
-    ratios = {name: best[name]["per_second"] / reference for name in best if name.startswith("the ")}
-    for name, figures in best.items():
+    rows = []
+    for name, figures in sorted(best.items(), key=lambda item: item[1]["per_second"]):
+        ratio = figures["per_second"] / reference
         shares = "  ".join(f"{k[6:]} {100 * v:.0f} %" for k, v in figures.items() if k.startswith("share_"))
-        print(f"{name:<44} {figures['per_second']:>10,.0f} decisions/s  {ratios.get(name, 0) or '':<6.4}  {shares}")
-    settings = {"cores": CORES, "num_envs": GAMES, "num_steps": NUM_STEPS, "epochs": EPOCHS, "minibatch": MINIBATCH}
-    machine = {"bfloat16_units": units, "system": platform.system(), "load_before": load}
-    found = {"best": best, "rounds": rounds, "ratios": ratios, "settings": settings, "machine": machine}
-    write_json(Path("benchmarks/results/training_speed.json"), found | {"versions": versions()})
+        print(f"{name:<44} {figures['per_second']:>10,.0f} decisions/s  {ratio:.2f}  {shares}")
+        rows.append({"name": name, "per_second": round(figures["per_second"]), "ratio": round(ratio, 2)})
+    about = {
+        "command": f"python -m benchmarks.speed.training_speed --batches {batches}",
+        "settings": {
+            "cores": CORES,
+            "num_envs": GAMES,
+            "num_steps": NUM_STEPS,
+            "epochs": EPOCHS,
+            "minibatch": MINIBATCH,
+        },
+        "machine": {"bfloat16_units": units, "system": platform.system(), "load_before": load},
+        "versions": versions(),
+    }
+    write_json(Path("benchmarks/results/training_speed.json"), about | {"rows": rows, "rounds": rounds})
 
 
 if __name__ == "__main__":

@@ -482,7 +482,6 @@ def _not_installed(spec: PlayerSpec, entry: _Entry, error: ImportError) -> GinEr
 for _name in ("random", "easy", "simple", "formula", "camper", "knocker", "style"):
     register_player(_name, f"ginenv.bots.heuristics:make_{_name}")
 register_player("openspiel-simple", "ginenv.bots.engine_adapters:OpenSpielSimple", "openspiel")
-register_player("rlcard-novice", "ginenv.bots.engine_adapters:RlcardNovice", "rlcard")
 register_player("network", "agents.network.player:make_network", "agents")
 register_player("search", "agents.search:make_search", "agents")
 register_player("population", "ginenv.bots.population:PopulationPlayer")

@@ -1,7 +1,7 @@
 """Measures the levels: the ladder as installed and after 500 and 5,000 hands, what they gain by learning and from whom, and their variety.
 
-python -m benchmarks.adaptation.levels                             all four levels
-python -m benchmarks.adaptation.levels --levels level-1 --set series=12
+python -m benchmarks.levels                             all four levels
+python -m benchmarks.levels --levels level-1 --set series=12
 
 It is ``gin levels measure`` against one opponent more. Each level's figures are written to ``benchmarks/results/levels.json`` as soon as
 they are there; those of other weights or settings than the installed ones are dropped. Level 4 plays on the ladder with its search, and
@@ -26,7 +26,7 @@ from agents.levels.bench.measure import STRANGERS, MeasureConfig, hands_to_play,
 from agents.levels.level import NAMES, load_level
 from agents.reports.terminal import progress_bar
 
-RESULTS = Path(__file__).parents[1] / "results" / "levels.json"
+RESULTS = Path(__file__).parent / "results" / "levels.json"
 ABOVE = dict(zip(NAMES, (*NAMES[1:], "network"), strict=True))
 # Strangers of kinds that no fit meets: two bots that reason otherwise than any style, and the network that shipped before.
 KINDS = (*STRANGERS, "benchmarks/checkpoints/previous")

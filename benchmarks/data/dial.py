@@ -1,6 +1,6 @@
 """Calibrates the dial of ``matched``: what every place scores against players of all ratings. Takes minutes.
 
-python -m benchmarks.adaptation.dial
+python -m benchmarks.data.dial
 
 It belongs to the network that ships: run it again when that is another one.
 """
@@ -24,7 +24,7 @@ from agents.network.metadata import read_metadata
 from agents.reports.terminal import progress_bar
 from ginenv.tables.players import make_player
 
-COMMAND = "python -m benchmarks.adaptation.dial"
+COMMAND = "python -m benchmarks.data.dial"
 SERIES, HANDS, SEED = 16, 12, 4831
 # Hands of pairings within so many points of even say how much a hand scatters.
 _EVEN = 8.0

@@ -1,6 +1,6 @@
 """Measures how many points hands score under every preset, for the chances to win a game (``agents.win_probability``). Takes minutes.
 
-python -m benchmarks.strength.hand_points
+python -m benchmarks.data.hand_points
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def main() -> None:
         print(f"{name} done, {len(PRESETS) - len(points)} presets left")
     write_json(
         DATA,
-        {"command": "python -m benchmarks.strength.hand_points", "styles": STYLES, "pairs": PAIRS, "points": points},
+        {"command": "python -m benchmarks.data.hand_points", "styles": STYLES, "pairs": PAIRS, "points": points},
     )
     chance = equity_table(get_rules("eaai"))[50, 0, 0, 0]
     print(f"wrote {DATA.name}; eaai: 50-0 ahead wins {100 * chance:.1f} % of games")

@@ -1,6 +1,6 @@
 """Measures the ladder of ``gin rate``: ratings by whole games, and points per hand between its players. Takes an hour.
 
-python -m benchmarks.strength.ladder
+python -m benchmarks.data.ladder
 
 Finished pairings are kept in the file, and the same command continues.
 """
@@ -83,7 +83,7 @@ def main() -> None:
     found = json.loads(DATA.read_text(encoding="utf-8"))["pairings"] if DATA.exists() else []
     done = {tuple(pairing["players"]) for pairing in found}
     missing = [pair for pair in pairings() if pair not in done]
-    head = {"command": "python -m benchmarks.strength.ladder", "rules": "eaai", "seed": SEED}
+    head = {"command": "python -m benchmarks.data.ladder", "rules": "eaai", "seed": SEED}
     for number, (a, b) in enumerate(missing, 1):
         found.append(measure(a, b))
         print(f"{number} of {len(missing)}: {found[-1]}", flush=True)

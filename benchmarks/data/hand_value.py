@@ -1,6 +1,6 @@
 """Trains the value of a hand by which luck is measured (``agents.arena.hand_value``), and writes its file.
 
-python -m benchmarks.strength.hand_value --rounds 300
+python -m benchmarks.data.hand_value --rounds 300
 
 Hands are played on deals kept for learning, under all presets, between networks and styles. A target is the value at the next decision, or
 the mean over all cards that could have been drawn there, and so on to the end of the hand: expected TD(λ). So the luck of later draws adds
@@ -167,7 +167,7 @@ def write(weights: Weights, rounds: int, done: int, error: float) -> None:
         name: [" ".join(f"{number:.5g}" for number in row) for row in np.atleast_2d(array)]
         for name, array in weights._asdict().items()
     }
-    command = f"python -m benchmarks.strength.hand_value --rounds {rounds}"
+    command = f"python -m benchmarks.data.hand_value --rounds {rounds}"
     about = {
         "command": command,
         "rounds": done,

@@ -1,6 +1,6 @@
 """The choice model's weights of typical people and of each level as installed: what "What it learns" compares people with.
 
-python -m benchmarks.adaptation.level_weights
+python -m benchmarks.data.level_weights
 
 It writes ``agents/data/level_weights.json``. People are styles, of whom only what they show is known, as of people at a table.
 """
@@ -64,7 +64,7 @@ def level_as_installed(name: str) -> dict[str, object]:
 
 if __name__ == "__main__":
     document = {
-        "command": "python -m benchmarks.adaptation.level_weights",
+        "command": "python -m benchmarks.data.level_weights",
         "people": typical_people(),
         "levels": {name: level_as_installed(name) for name in NAMES},
     }

@@ -1,6 +1,6 @@
 """Makes the positions that everybody can practise: decisions of self-play at which the candidates differ clearly.
 
-python -m benchmarks.strength.practice_positions             writes agents/data/practice.json, some minutes
+python -m benchmarks.data.practice_positions             writes agents/data/practice.json, some minutes
 
 The network plays itself with its policy as trained, so that hands vary. At most one decision of a hand is taken: one at which a bot
 (``formula`` or ``simple``) would choose an action that is clearly worse than the best, or at which taking a card is that looks of use.
@@ -168,7 +168,7 @@ def is_wanted(position: dict[str, str], found: list[dict[str, str]], each: int) 
 
 def content(found: list[dict[str, str]], seed: int, analyst: str) -> dict[str, Any]:
     """What the file holds, and where a search goes on."""
-    command = shlex.join(["python", "-m", "benchmarks.strength.practice_positions", *sys.argv[1:]])
+    command = shlex.join(["python", "-m", "benchmarks.data.practice_positions", *sys.argv[1:]])
     counts = dict(Counter(answer_of(each) for each in found))
     ordered = sorted(found, key=lambda each: KINDS.index(each["kind"]))
     about = {"format": 1, "command": command, "analyst": analyst, "counts": counts, "next_seed": seed}

@@ -1,6 +1,6 @@
 """Fits the prior for unknown opponents that ships, ``agents/data/opponent_model.json``, from styles of the training population.
 
-python -m benchmarks.adaptation.opponent_prior
+python -m benchmarks.data.opponent_prior
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def main() -> None:
     hands = play_hands(draw_styles(arguments.seed, arguments.styles), arguments.hands, 11)
     prior, logs = fit_prior(*hands, tempered=_TEMPERED)
     print("log-likelihood by round: " + ", ".join(f"{log:,.0f}" for log in logs))
-    command = " ".join(["python -m benchmarks.adaptation.opponent_prior", *sys.argv[1:]])
+    command = " ".join(["python -m benchmarks.data.opponent_prior", *sys.argv[1:]])
     write_json(PRIOR, {"command": command, "log_likelihood": logs} | prior.to_dict())
 
 

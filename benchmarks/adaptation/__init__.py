@@ -1,1 +1,0 @@
-"""What the levels gain by learning."""

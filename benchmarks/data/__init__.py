@@ -1,0 +1,1 @@
+"""Makes the figures and positions in ``agents/data``, each from scratch."""

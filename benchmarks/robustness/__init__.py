@@ -1,1 +1,0 @@
-"""What breaks: interrupts, and growth over hours."""

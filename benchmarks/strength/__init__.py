@@ -1,1 +1,0 @@
-"""How strong: what players win, know and miss."""
