@@ -275,9 +275,43 @@ def test_stable_baselines_plays_the_vector_environment() -> None:
         ended += done.sum()
     again = tables.reset()
     assert not np.array_equal(again, twin.reset(seed=5)[0]), "a seed is used once"
-    for wrong in (gym.make_vec("Gin/Hand-v0", num_envs=2, autoreset_mode="disabled"), gym.make("Gin/Hand-v0")):
-        with refuses(GinError, "same_step"):
+    for wrong in (gym.make_vec("Gin/Hand-v0", num_envs=2, autoreset_mode="next_step"), gym.make("Gin/Hand-v0")):
+        with refuses(GinError, "same_step", "disabled"):
             GinVecEnv(wrong)
+
+
+@pytest.mark.extra
+@needs("sb3_contrib")
+@pytest.mark.parametrize("mode", ["same_step", "disabled"])
+def test_stable_baselines_steps_through_wrappers(mode: str) -> None:
+    from gymnasium.wrappers import vector
+    from sb3_contrib.common.maskable.utils import get_action_masks
+
+    from ginenv.adapters.sb3 import GinVecEnv
+
+    options: dict[str, Any] = {"opponent": "random", "observation": "flat"}
+    envs = vector.TransformReward(gym.make_vec("Gin/Hand-v0", num_envs=3, autoreset_mode=mode, **options), np.tanh)
+    count = 520
+    if mode == "disabled":
+        count = 468
+        space = gym.spaces.Box(0, 255, (count,), np.float32)
+        envs = vector.TransformObservation(envs, lambda rows: rows[:, :count], single_observation_space=space)
+    tables, plain = GinVecEnv(envs), GinVecEnv(gym.make_vec("Gin/Hand-v0", num_envs=3, **options))
+    tables.seed(5), plain.seed(5)
+    assert tables.observation_space.shape == (count,)
+    assert np.array_equal(tables.reset(), plain.reset()[:, :count])
+    ended = 0
+    while ended < 4:
+        masks = get_action_masks(plain)
+        assert np.array_equal(get_action_masks(tables), masks)
+        found, expected = tables.step(masks.argmax(axis=1)), plain.step(masks.argmax(axis=1))
+        assert np.array_equal(found[0], expected[0][:, :count]) and np.array_equal(found[2], expected[2])
+        assert np.allclose(found[1], np.tanh(expected[1]))
+        for one, other in zip(found[3], expected[3], strict=True):
+            assert one.keys() == other.keys()
+            assert not one or np.array_equal(one["terminal_observation"], other["terminal_observation"][:count])
+        ended += found[2].sum()
+    assert tables.env_is_wrapped(vector.TransformReward) == [True] * 3
 
 
 # --- rendering -------------------------------------------------------------------------------------------------------

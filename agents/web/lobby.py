@@ -42,7 +42,7 @@ _OPPONENT_TEXTS = {
     "level-2": "intermediate",
     "level-3": "advanced",
     "level-4": "expert, with search",
-    "formula": "plays by fixed formulas, which hints come from too",
+    "formula": "plays by fixed formulas",
     "network": "the trained network",
     "search": "the network with search",
     "simple": "keeps the least deadwood, knocks as soon as it can, ignores what you do",

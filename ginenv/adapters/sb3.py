@@ -29,23 +29,30 @@ except ModuleNotFoundError as error:
 
 
 class GinVecEnv(VecEnv):
-    """A vector environment of this package as a ``VecEnv``.
+    """A vector environment of this package as a ``VecEnv``, inside of Gymnasium's vector wrappers or not.
 
     Args:
-        envs: a ``HandVectorEnv`` or ``GameVectorEnv``, or what ``gym.make_vec`` makes of their ids.
+        envs: a ``HandVectorEnv`` or ``GameVectorEnv``, or what ``gym.make_vec`` makes of their ids. Gymnasium's wrappers of
+            observations need ``autoreset_mode="disabled"``; this class then resets the tables whose episodes ended.
 
     Raises:
-        GinError: for any other environment, and for an ``autoreset_mode`` other than ``"same_step"``.
+        GinError: for any other environment, and with ``autoreset_mode="next_step"``.
     """
 
     def __init__(self, envs: VectorEnv[Any, Any, Any]) -> None:
         inner = envs.unwrapped
-        if not isinstance(inner, TableVectorEnv) or inner.autoreset_mode != AutoresetMode.SAME_STEP:
-            raise GinError(must_be("envs", 'a vector environment of ginenv with autoreset_mode="same_step"', envs))
-        self.envs = inner
+        if not isinstance(inner, TableVectorEnv) or inner.autoreset_mode == AutoresetMode.NEXT_STEP:
+            expected = 'a vector environment of ginenv with autoreset_mode="same_step" or "disabled"'
+            raise GinError(must_be("envs", expected, envs))
+        self.envs = envs
         self.render_mode = inner.render_mode
         self.actions = np.zeros(inner.num_envs, np.int64)
-        super().__init__(inner.num_envs, inner.single_observation_space, inner.single_action_space)
+        self._same_step = inner.autoreset_mode == AutoresetMode.SAME_STEP
+        # The wrappers, the outermost first, and the environment.
+        self._layers: list[Any] = [envs]
+        while self._layers[-1] is not inner:
+            self._layers.append(self._layers[-1].env)
+        super().__init__(inner.num_envs, envs.single_observation_space, envs.single_action_space)
 
     def reset(self) -> np.ndarray:
         """The first observations; a seed that ``seed`` set is used once."""
@@ -61,28 +68,37 @@ class GinVecEnv(VecEnv):
         """Plays the actions; where an episode ended, the table's info holds its last observation (``terminal_observation``)."""
         observations, rewards, done, _, infos = self.envs.step(self.actions)
         by_table: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
-        for table in np.flatnonzero(done):
-            by_table[table]["terminal_observation"] = infos["final_obs"][table]
+        if done.any():
+            last = infos["final_obs"] if self._same_step else observations.copy()
+            for table in np.flatnonzero(done):
+                by_table[table]["terminal_observation"] = last[table]
+            if not self._same_step:
+                observations = self.envs.reset(options={"reset_mask": done})[0]
         return observations, rewards.astype(np.float32), done, by_table
 
     def env_method(
         self, method_name: str, *args: Any, indices: int | Iterable[int] | None = None, **kwargs: Any
     ) -> list[Any]:
         """The results of some tables, of a method that returns one for each; MaskablePPO calls ``action_masks``."""
-        results = getattr(self.envs, method_name)(*args, **kwargs)
+        results = getattr(self._layer_with(method_name), method_name)(*args, **kwargs)
         return [results[table] for table in self._get_indices(indices)]
 
     def get_attr(self, attr_name: str, indices: int | Iterable[int] | None = None) -> list[Any]:
         """An attribute of all tables, once for each of some."""
-        return [getattr(self.envs, attr_name) for _ in self._get_indices(indices)]
+        return [getattr(self._layer_with(attr_name), attr_name) for _ in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: int | Iterable[int] | None = None) -> None:
         """Sets an attribute of all tables."""
-        setattr(self.envs, attr_name, value)
+        setattr(self._layer_with(attr_name), attr_name, value)
+
+    def _layer_with(self, name: str) -> Any:
+        """The outermost wrapper, or else the environment, that has an attribute."""
+        return next((layer for layer in self._layers if hasattr(layer, name)), self._layers[-1])
 
     def env_is_wrapped(self, wrapper_class: Any, indices: int | Iterable[int] | None = None) -> list[bool]:
-        """Whether a table is wrapped: none is."""
-        return [False for _ in self._get_indices(indices)]
+        """Whether all tables are wrapped so: wrappers stand around the vector."""
+        wrapped = any(isinstance(layer, wrapper_class) for layer in self._layers[:-1])
+        return [wrapped for _ in self._get_indices(indices)]
 
     def get_images(self) -> list[np.ndarray | None]:
         """The picture of every table with ``render_mode="rgb_array"``."""
