@@ -55,23 +55,25 @@ def bot(config: BotConfig) -> None:
     if parse_player(config.player).kind == "cmd":
         raise GinError(f"{config.player!r} is a program already; gin bot makes a program of a player of our own")
     # Whatever else would be printed goes to standard error: the output holds nothing but answers.
-    with os.fdopen(os.dup(1), "wb") as output:
-        os.dup2(2, 1)
-        conversation = Conversation(lambda seed: _make(config, seed), config.max_batch)
-        try:
+    conversation = Conversation(lambda seed: _make(config, seed), config.max_batch)
+    try:
+        with os.fdopen(os.dup(1), "wb") as output:
+            os.dup2(2, 1)
             # Compiles what is missing in the time for getting ready, not in that of a line; also a wrong name is noticed here.
             for message in _REHEARSAL:
                 answer = conversation.reply(json.dumps(message).encode())
                 if answer is None or answer["type"] == "error":
                     raise GinError(answer["message"] if answer else "the player does not play")
+            # The rehearsal's hello is none of the host's.
+            conversation.close()
             while (line := sys.stdin.buffer.readline(_MAX_LINE)) and (answer := conversation.reply(line)):
                 output.write(json.dumps(answer, separators=(",", ":")).encode() + b"\n")
                 output.flush()
-        except BrokenPipeError:
-            # The host has gone without a bye.
-            pass
-        finally:
-            conversation.close()
+    except (BrokenPipeError, ConnectionResetError):
+        # The host has gone without a bye.
+        pass
+    finally:
+        conversation.close()
     # The interpreter's own shutdown unloads torch and compiled code, which takes longer than a host waits after a bye.
     os._exit(0)
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
+import numpy as np
 from pydantic import (
     BaseModel,
     ConfigDict,
@@ -26,6 +27,7 @@ from pydantic import (
 from agents.files import JsonError, parse_json
 from agents.programs.protocol import VERSION
 from ginenv.engine.rules import CHOICES, RANGES, Rules, get_rules
+from ginenv.engine.state import STATE
 from ginenv.errors import GinError, quoted, unknown_name
 
 SCHEMA = Path(__file__).with_name("protocol.schema.json")
@@ -79,8 +81,11 @@ Card = Annotated[str, Field(pattern=r"^[A2-9TJQK][SCDH]$", examples=["7C"])]
 Cards = Annotated[list[Card], Field(max_length=52)]
 Melds = Annotated[list[Cards], Field(max_length=4)]
 Who = Literal["you", "opponent"]
-# Own, and the opponent's.
+# Own, and the opponent's: no more than the fields of a state can hold.
 Pair = Annotated[list[Annotated[int, Field(ge=0, le=30_000)]], Field(min_length=2, max_length=2)]
+Boxes = Annotated[
+    list[Annotated[int, Field(ge=0, le=int(np.iinfo(STATE["boxes"].base).max))]], Field(min_length=2, max_length=2)
+]
 Slot = Annotated[int, Field(ge=0, lt=2**53)]
 # A literal would take true for it.
 Version = Annotated[int, Field(ge=VERSION, le=VERSION)]
@@ -102,7 +107,7 @@ class Deal(Message):
     limit: int | None = Field(None, ge=0, le=10)
     doubled: bool | None = None
     score: Pair = [0, 0]
-    boxes: Pair = [0, 0]
+    boxes: Boxes = [0, 0]
     drawn_hands: int = Field(0, ge=0, le=200)
 
 
@@ -207,7 +212,7 @@ class GameEntry(Message):
     limit: int | None = Field(None, ge=0, le=10)
     doubled: bool | None = None
     score: Pair | None = None
-    boxes: Pair | None = None
+    boxes: Boxes | None = None
     drawn_hands: int | None = Field(None, ge=0, le=200)
     luck: Word | None = None
     hand_luck: Word | None = None

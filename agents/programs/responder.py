@@ -1,10 +1,12 @@
 """Our players behind the line protocol: a conversation with a host, which asks and is answered.
 
-``gin bot`` holds one over standard input and output, ``gin serve`` many over HTTP. A message that cannot be used changes nothing.
+``gin bot`` holds one over standard input and output, ``gin serve`` many over HTTP. A message that cannot be used changes nothing; only
+after a hello that is refused nothing is answered until there is a better one.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Callable
@@ -13,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from agents.files import JsonError, parse_json
 from agents.programs.hand_reader import HandReader
 from agents.programs.messages import TO_PROGRAM, Act, Bye, Deal, GameEntry, HandOver, Hello, MessageError, read_message
 from agents.programs.protocol import VERSION, question
@@ -188,6 +191,14 @@ def answer_texts(views: np.ndarray, slots: np.ndarray, actions: np.ndarray) -> l
     ]
 
 
+def _is_hello(line: bytes) -> bool:
+    """Whether a line that cannot be used was meant to be a hello."""
+    with contextlib.suppress(JsonError):
+        message = parse_json(line)
+        return isinstance(message, dict) and message.get("type") == "hello"
+    return False
+
+
 class Conversation:
     """A host's messages to a player, answered one by one.
 
@@ -213,6 +224,9 @@ class Conversation:
                 self._decide(message)
             return None
         except GinError as error:
+            if _is_hello(line):
+                # What follows is meant for other rules than those of an earlier hello.
+                self.close()
             return {"type": "error", "message": str(error)}
 
     def _greet(self, hello: Hello) -> dict[str, Any]:
@@ -237,4 +251,4 @@ class Conversation:
         """Ends the player's program, if it is one."""
         if self._player is not None:
             close_players([self._player])
-            self._player = None
+            self._player = self._hands = None

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from http import HTTPStatus
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, cast
 
 from fastapi import FastAPI, Path, Request, Security
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
-from pydantic import Field
+from pydantic import Field, TypeAdapter, ValidationError
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agents.files import JsonError, parse_json
@@ -25,7 +26,7 @@ from agents.player_names import check_name
 from agents.programs.messages import Act, Action, AnswerList, Error, GameEntry, Message, RulesField, sentence_of
 from agents.programs.responder import Hands
 from agents.serve.people import MAX_MEMORY, as_level
-from agents.serve.sessions import LimitError, NotFoundError, Session, Sessions, table_text
+from agents.serve.sessions import MAX_HANDS, LimitError, NotFoundError, Session, Sessions, table_text
 from ginenv.engine.rules import get_rules
 from ginenv.errors import GinError, quoted
 
@@ -56,6 +57,12 @@ class SessionOpened(Message):
     session: str
     protocol: int
     name: str
+
+
+class SessionAct(Act):
+    """Questions and news about the games of a session."""
+
+    games: Annotated[list[GameEntry], Field(max_length=MAX_HANDS)]
 
 
 class NewTable(Message):
@@ -98,21 +105,34 @@ class Memory(Message):
 
 
 class _SafeRequest(Request):
-    """A request whose JSON is read by the one reader of JSON, with its limits."""
+    """A request whose body is read by the one reader of JSON, with its limits, and checked, in a thread: others do not wait for it."""
+
+    body_model: TypeAdapter[Any]
 
     async def json(self) -> Any:
+        return await asyncio.to_thread(self._read, await self.body())
+
+    def _read(self, body: bytes) -> Any:
         try:
-            return parse_json(await self.body())
+            return self.body_model.validate_python(parse_json(body))
         except JsonError as error:
             raise HTTPException(400, f"the body is not JSON: {error}") from None
+        except ValidationError as error:
+            raise HTTPException(422, sentence_of(error.errors(include_url=False, include_input=False))) from None
 
 
 class _SafeRoute(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handler = super().get_route_handler()
+        # FastAPI takes a body that is of its model already as it is.
+        model = None if self.body_field is None else TypeAdapter[Any](cast(Any, self.body_field.field_info.annotation))
 
         async def handle(request: Request) -> Response:
-            return await handler(_SafeRequest(request.scope, request.receive))
+            if model is None:
+                return await handler(request)
+            safe = _SafeRequest(request.scope, request.receive)
+            safe.body_model = model
+            return await handler(safe)
 
         return handle
 
@@ -173,6 +193,8 @@ def _statuses() -> Iterator[None]:
         raise HTTPException(429, str(error)) from None
     except GinError as error:
         raise HTTPException(422, str(error)) from None
+    except TimeoutError:
+        raise HTTPException(503, "this takes too long; what has begun is finished all the same") from None
 
 
 _ERRORS: dict[int | str, dict[str, Any]] = {
@@ -190,12 +212,13 @@ _ERRORS: dict[int | str, dict[str, Any]] = {
 }
 
 
-def make_app(sessions: Sessions, token: str) -> ASGIApp:
+def make_app(sessions: Sessions, token: str, origins: Sequence[str] = ()) -> ASGIApp:
     """The application.
 
     Args:
         sessions: what is open.
         token: what every request has to bring.
+        origins: origins whose pages may read answers.
     """
     app = FastAPI(
         title="gin serve",
@@ -220,7 +243,17 @@ def make_app(sessions: Sessions, token: str) -> ASGIApp:
     _add_sessions(app, sessions)
     _add_tables(app, sessions)
     _add_memories(app, sessions)
-    return Guard(app, token)
+    guarded = Guard(app, token)
+    if not origins:
+        return guarded
+    # Outside of the guard: a browser asks without the token whether its page may ask.
+    return CORSMiddleware(
+        guarded,
+        allow_origins=origins,
+        allow_methods=("GET", "POST", "PUT", "DELETE"),
+        allow_headers=("Authorization", "Content-Type"),
+        allow_private_network=True,
+    )
 
 
 async def _in_turn(sessions: Sessions, session: Session, work: Callable[[], Awaitable[_Result]]) -> _Result:
@@ -233,25 +266,27 @@ async def _in_turn(sessions: Sessions, session: Session, work: Callable[[], Awai
     session.busy = True
     task = asyncio.ensure_future(work())
     task.add_done_callback(lambda done: session.finish(done.cancelled() or done.exception()))
-    try:
-        with _statuses():
-            return await asyncio.wait_for(asyncio.shield(task), sessions.limits.seconds)
-    except TimeoutError:
-        raise HTTPException(503, f"this takes longer than {sessions.limits.seconds:g} s") from None
+    with _statuses():
+        return await asyncio.wait_for(asyncio.shield(task), sessions.limits.seconds)
+
+
+async def _open(sessions: Sessions, body: NewSession | NewTable) -> tuple[str, Session]:
+    with _statuses():
+        async with asyncio.timeout(sessions.limits.seconds):
+            return await sessions.open(body.player, body.person)
 
 
 def _add_sessions(app: FastAPI, sessions: Sessions) -> None:
     @app.post("/sessions", status_code=201, response_model=SessionOpened)
     async def open_session(body: NewSession) -> Response:
         """Opens a session with a player, which then answers a host's questions."""
-        with _statuses():
-            key, session = await sessions.open(body.player, body.person)
+        key, session = await _open(sessions, body)
         session.hands = Hands(body.rules, body.seed)
         opened = {"session": key, "protocol": 1, "name": session.engine.player.name}
         return JSONResponse(opened, 201)
 
     @app.post("/sessions/{session}/act", response_model=AnswerList)
-    async def ask_session(session: Key, body: Act) -> Response:
+    async def ask_session(session: Key, body: SessionAct) -> Response:
         """Tells the player what has happened, and asks for its decisions."""
         with _statuses():
             found = sessions.session(session)
@@ -269,8 +304,7 @@ def _add_tables(app: FastAPI, sessions: Sessions) -> None:
     @app.post("/tables", status_code=201, response_model=TableState)
     async def open_table(body: NewTable) -> Response:
         """Begins a game against a player; the server deals."""
-        with _statuses():
-            key, session = await sessions.open(body.player, body.person)
+        key, session = await _open(sessions, body)
         try:
             await _in_turn(sessions, session, lambda: sessions.begin_table(session, body.rules))
         except HTTPException:
@@ -289,7 +323,7 @@ def _add_tables(app: FastAPI, sessions: Sessions) -> None:
 
     @app.get("/tables/{table}", response_model=TableState)
     async def look(table: Key) -> Response:
-        """The question again, with what has happened since the last answer: after a request that took too long, for instance."""
+        """The last answer again: after one that was lost, or a request that took too long."""
         with _statuses():
             session, state = sessions.table(table)
         await _in_turn(sessions, session, state.go_on)
@@ -314,8 +348,9 @@ def _add_memories(app: FastAPI, sessions: Sessions) -> None:
     async def use(level: str, person: str, work: Callable[..., _Result], *more: Any) -> _Result:
         with _statuses():
             name = check_name(person, "a person's")
-            engine = await sessions.engine(level)
-            return await engine.run(work, as_level(engine.player).level, name, *more)
+            async with asyncio.timeout(sessions.limits.seconds):
+                engine = await sessions.engine(level)
+                return await engine.run(work, as_level(engine.player).level, name, *more)
 
     # Names may hold a slash.
     address = "/people/{person:path}/memories/{level:path}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,13 +11,12 @@ from pathlib import Path
 from typing import Annotated
 
 import tyro
-import uvicorn
 
 from agents.play.store import default_home
 from agents.serve.api import make_app
 from agents.serve.sessions import Limits, Sessions
-from agents.web.listening import listen
-from ginenv.errors import GinError, check_integer
+from agents.web import listening
+from ginenv.errors import GinError, check_integer, must_be
 from ginenv.tables.players import parse_player
 
 # Shorter ones could be guessed.
@@ -37,6 +37,7 @@ class Arguments:
         port: port to listen on; 0 takes any that is free.
         home: directory of what players learn of people; $GINENV_HOME if that is set.
         allow: a program (cmd:PROGRAM) or the directory of a checkpoint or a level that may play; may be given several times.
+        allow_origin: an origin, such as https://cards.example, whose pages may ask from a browser; may be given several times.
         sessions: most sessions and tables at once.
         per_person: most of these with one person.
         idle: seconds after which a session that is not used may end.
@@ -48,6 +49,7 @@ class Arguments:
     port: int = 8378
     home: Path = field(default_factory=default_home)
     allow: tyro.conf.UseAppendAction[list[str]] = field(default_factory=list)
+    allow_origin: tyro.conf.UseAppendAction[list[str]] = field(default_factory=list)
     sessions: int = 2000
     per_person: int = 8
     idle: float = 1800.0
@@ -64,6 +66,8 @@ def run(arguments: Sequence[str], program: str = "gin serve") -> None:
     check_integer("--port", chosen.port, 0, 65535)
     for name in chosen.allow:
         parse_player(name)
+    for origin in chosen.allow_origin:
+        _check_origin(origin)
     limits = Limits(
         sessions=chosen.sessions, per_person=chosen.per_person, idle_seconds=chosen.idle, seconds=chosen.seconds
     )
@@ -76,21 +80,18 @@ def run(arguments: Sequence[str], program: str = "gin serve") -> None:
     if given is not None and (len(given) < _SHORTEST_TOKEN or not given.isascii() or not given.isprintable()):
         raise GinError(f"GIN_TOKEN must have at least {_SHORTEST_TOKEN} printable characters of ASCII")
     token = given or secrets.token_urlsafe(24)
-    app = make_app(sessions, token)
-    listening = listen(chosen.host, chosen.port)
+    app = make_app(sessions, token, chosen.allow_origin)
+    where = listening.listen(chosen.host, chosen.port)
     host = f"[{chosen.host}]" if ":" in chosen.host else chosen.host
     shown = "the token of GIN_TOKEN" if given else f"the token {token}"
-    print(f"Serving at http://{host}:{listening.getsockname()[1]} with {shown}\nCtrl-C ends it.", flush=True)
-    # No access log: it would name people. No warnings: whoever asks for another protocol, as Java does, would fill it.
-    config = uvicorn.Config(
-        app,
-        log_level="error",
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=2,
-        timeout_keep_alive=_KEEP_ALIVE,
-    )
+    print(f"Serving at http://{host}:{where.getsockname()[1]} with {shown}\nCtrl-C ends it.", flush=True)
     try:
-        uvicorn.Server(config).run(sockets=[listening])
+        listening.serve(app, where, _KEEP_ALIVE)
     except KeyboardInterrupt:
         print("The server has ended.", flush=True)
+
+
+def _check_origin(origin: str) -> None:
+    """Refuses what no browser sends as an origin."""
+    if not re.fullmatch(r"https?://[^/?#@\s]+|null", origin):
+        raise GinError(must_be("--allow-origin", "an origin such as https://cards.example, without a path", origin))

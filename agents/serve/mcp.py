@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import signal
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -117,8 +119,10 @@ class HandTools(MCPServer):
         )
 
     async def view(self, hand: HandNumber, hint: bool = False) -> str:
-        """The question of a hand again; with hint, also your melds and what a simple formula would do. Hints are counted."""
+        """The last answer of a hand again; with hint, also your melds and what a simple formula would do. Hints are counted."""
         found = self._find(hand)
+        # A call that was cancelled may have left the turn to the opponent.
+        await found.table.go_on()
         return self._state(hand) + (_hint(found) if hint and not found.table.is_over else "")
 
     async def play(
@@ -142,8 +146,11 @@ class HandTools(MCPServer):
         """How a hand ended, or what all hands come to: points per hand, bad calls and hints."""
         if hand is not None:
             found = self._find(hand)
+            await found.table.go_on()
             ended = found.ending() if found.table.is_over else "It is still in play."
             return f"Hand {hand}, against {found.opponent}: {ended} Bad calls: {found.bad_calls}. Hints: {found.hints}."
+        for each in self._hands:
+            await each.table.go_on()
         over = [each for each in self._hands if each.table.is_over]
         points = sum(each.points for each in over)
         mean = f", {points / len(over):+.1f} per hand" if over else ""
@@ -183,5 +190,8 @@ def _hint(hand: _Hand) -> str:
 
 
 def serve(sessions: Sessions) -> None:
-    """Serves one client until it closes the input."""
+    """Serves one client until it closes the input, or a signal ends it."""
+    for stop in (signal.SIGINT, signal.SIGTERM):
+        # At once: a thread waits for the input, and nothing is left to be kept.
+        signal.signal(stop, lambda number, frame: os._exit(128 + number))
     HandTools(sessions).run("stdio")

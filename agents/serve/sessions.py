@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 import secrets
 import time
@@ -26,7 +27,7 @@ from ginenv.engine.rules import Rules
 from ginenv.errors import GinError
 from ginenv.tables.players import make_player
 
-# Numbers of games that one session may have in play.
+# Games that one session may have in play, and in one message.
 MAX_HANDS = 64
 
 
@@ -75,6 +76,11 @@ class Session:
     used: float = field(default_factory=time.monotonic)
     busy: bool = False
 
+    @property
+    def is_finished(self) -> bool:
+        """Whether it is a table whose game is over: it counts against no limit, and ends when its place is needed."""
+        return self.table is not None and self.table.is_over and not self.busy
+
     def finish(self, error: object = None) -> None:
         """Ends a request; what went wrong has been reported to whoever waited for it."""
         self.busy, self.used = False, time.monotonic()
@@ -105,10 +111,11 @@ class Sessions:
     def __init__(self, home: Path, limits: Limits, allowed: Collection[str] = ()) -> None:
         self.people, self.limits, self.allowed = People(home), limits, allowed
         self._pool = ThreadPoolExecutor(1)
-        self._engines: dict[str, Engine] = {}
+        # Each is loaded in a thread of its own, so that nobody waits for another's player.
+        self._loaders = ThreadPoolExecutor(limits.players)
+        self._engines: dict[str, asyncio.Task[Engine]] = {}
         self._sessions: dict[str, Session] = {}
         self._opened = 0
-        self._loading = asyncio.Lock()
 
     async def engine(self, name: str) -> Engine:
         """The player of a name, which is loaded when it is first needed.
@@ -118,16 +125,21 @@ class Sessions:
             LimitError: if there are too many different players.
         """
         check_allowed(name, self.allowed)
-        async with self._loading:
-            if name not in self._engines:
-                if len(self._engines) >= self.limits.players:
-                    raise LimitError(f"at most {self.limits.players} different players play at once")
-                loop = asyncio.get_running_loop()
-                player = await loop.run_in_executor(
-                    self._pool, lambda: make_player(name, 0, learn=False, adapt=False, numpy=True)
-                )
-                self._engines[name] = Engine(player, self._pool)
-        return self._engines[name]
+        if name not in self._engines:
+            if len(self._engines) >= self.limits.players:
+                raise LimitError(f"at most {self.limits.players} different players play at once")
+            self._engines[name] = loading = asyncio.ensure_future(self._load(name))
+            loading.add_done_callback(lambda done: self._forget_failed(name, done))
+        # Whoever stops waiting leaves it to the next.
+        return await asyncio.shield(self._engines[name])
+
+    async def _load(self, name: str) -> Engine:
+        make = functools.partial(make_player, name, 0, learn=False, adapt=False, numpy=True)
+        return Engine(await asyncio.get_running_loop().run_in_executor(self._loaders, make), self._pool)
+
+    def _forget_failed(self, name: str, loading: asyncio.Task[Engine]) -> None:
+        if loading.cancelled() or loading.exception():
+            del self._engines[name]
 
     async def open(self, name: str, person: str | None) -> tuple[str, Session]:
         """Opens a session with a player; returns its id, which nobody can guess.
@@ -136,17 +148,22 @@ class Sessions:
             GinError: if the player may not play, or keeps no memory of people.
             LimitError: if too many are open.
         """
-        engine = await self.engine(name)
         player = None
+        engine = await self.engine(name)
         if person is not None:
             person = check_name(person, "a person's")
             player = await engine.run(self.people.player, engine.player, person)
         # From here on nothing is waited for, so that requests at the same time cannot pass the limits together.
         self._end_idle()
         if len(self._sessions) >= self.limits.sessions:
+            self._sessions = {key: each for key, each in self._sessions.items() if not each.is_finished}
+        if len(self._sessions) >= self.limits.sessions:
             raise LimitError(f"{self.limits.sessions} sessions are open, as many as one server keeps")
         if person is not None:
-            count = sum(casefolded(each.person) == casefolded(person) for each in self._sessions.values())
+            count = sum(
+                casefolded(each.person) == casefolded(person) and not each.is_finished
+                for each in self._sessions.values()
+            )
             if count >= self.limits.per_person:
                 raise LimitError(f"{person!r} has {count} sessions open, as many as one person may have")
         self._opened += 1
@@ -194,7 +211,8 @@ class Sessions:
     async def act(self, session: Session, message: Act) -> dict[str, Any]:
         """Answers a host's message."""
         assert session.hands is not None
-        questions = session.hands.read(message.games)
+        # In a thread: the longest messages take seconds.
+        questions = await asyncio.to_thread(session.hands.read, message.games)
         if len(session.hands.readers) > MAX_HANDS:
             session.hands.readers.clear()
             raise LimitError(f"a session has at most {MAX_HANDS} games in play; these are forgotten")

@@ -33,7 +33,9 @@ class Table:
         self.match, self._one_hand = Match(rules, seed=secrets.randbits(63)), one_hand
         self._decide, self._observe = decide, observe
         self._encoder: EventEncoder | None = None
+        # Since the last accepted action, and whether they have been part of an answer.
         self._events: list[str] = []
+        self._answered = False
 
     @property
     def is_over(self) -> bool:
@@ -75,6 +77,8 @@ class Table:
         number = parse_action(action)
         if not may_play(seen, number):
             raise GinError(f"{quoted(action)} is not legal; legal are: {', '.join(self.legal())}")
+        if self._answered:
+            self._events, self._answered = [], False
         await self._push(number)
         await self.go_on()
 
@@ -88,11 +92,15 @@ class Table:
             await self._observe(played.view(OPPONENT))
 
     def entry(self) -> str:
-        """What the person has not been told yet, with the question, as an entry of an ``act`` message in JSON."""
+        """What has happened since the person's last action, with the question, as an entry of an ``act`` message in JSON.
+
+        The same as long as no action is accepted: an answer may get lost.
+        """
         match, asks = self.match, not self.is_over
         if asks:
             self._tell(match.hand.view(PERSON))
-        events, self._events = "[" + ",".join(filter(None, self._events)) + "]", []
+        self._answered = True
+        events = "[" + ",".join(filter(None, self._events)) + "]"
         if not asks:
             return events_message(0, events)
         return question(0, events, read_views(match.hand.view(PERSON))[0])

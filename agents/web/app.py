@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import Annotated
 
 import tyro
-import uvicorn
 
 from agents.files import check_directory
 from agents.play.store import Home, default_home
 from agents.web.browser_session import Sessions
-from agents.web.listening import listen
+from agents.web.listening import listen, serve
 from agents.web.server import make_app
 from agents.web.warmup import Preparations
 from ginenv.errors import GinError, check_integer
@@ -75,11 +74,7 @@ def run(arguments: Sequence[str], program: str = "gin web") -> None:
     app.state.preparations = Preparations()
     if chosen.browser:
         threading.Thread(target=webbrowser.open, args=(address + once,), daemon=True).start()
-    # No access log: paths and forms hold nothing secret, but a token must not appear in a log.
-    config = uvicorn.Config(
-        app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=2
-    )
     try:
-        uvicorn.Server(config).run(sockets=[listening])
+        serve(app, listening)
     except KeyboardInterrupt:
         print("The table is closed.", flush=True)
