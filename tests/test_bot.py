@@ -170,8 +170,6 @@ def act(*events: dict, **more: object) -> dict:
         (b"[1, 2", ["JSON"]),
         (b"{}", ["type"]),
         (b"[]", ["object"]),
-        ({"type": "hello", "protocol": 2, "rules": "eaai"}, ["protocol", "1"]),
-        ({"type": "hello", "protocol": 1, "rules": "eaaj"}, ["eaaj", "eaai"]),
         (act(DEAL, phase="draw"), ["slot 1", "phase", "draw", "upcard"]),
         (act(DEAL, phase="upcard", legal=["take", "draw stock"]), ["draw stock", "take, pass"]),
         (act(DEAL | {"cards": DEAL["cards"][1:]}, phase="upcard"), ["cards", "10", "9"]),
@@ -191,6 +189,24 @@ def test_a_message_that_cannot_be_used_is_explained_and_changes_nothing(message,
     assert (ready["type"], error["type"]) == ("ready", "error")
     assert all(fact in error["message"] for fact in facts), error
     assert answer == {"type": "answers", "id": 5, "answers": [{"slot": 1, "action": "take"}]}
+
+
+@pytest.mark.parametrize("refused", [HELLO | {"protocol": 2}, HELLO | {"rules": "eaaj"}, HELLO | {"sead": 1}])
+def test_nothing_is_answered_before_a_hello_and_after_one_that_is_refused(refused):
+    asks = act(DEAL, phase="upcard")
+    types = [answer["type"] for answer in talk(asks, HELLO, asks, refused, asks, HELLO, asks)]
+    assert types == ["error", "ready", "answers", "error", "error", "ready", "answers"]
+
+
+def test_every_number_that_the_schema_allows_fits_into_a_hand():
+    for name in ("hand", "score", "boxes", "drawn_hands", "seat"):
+        about = json.loads(SCHEMA.read_text(encoding="utf-8"))["$defs"]["Deal"]["properties"][name]
+        most = about.get("items", about)["maximum"]
+        value = [most, most] if "items" in about else most
+        ready, answer = talk(HELLO, act(DEAL | {name: value}, phase="upcard"))
+        assert (ready["type"], answer["type"]) == ("ready", "answers"), (name, answer)
+        over = [most + 1] * 2 if "items" in about else most + 1
+        assert talk(HELLO, act(DEAL | {name: over}, phase="upcard"))[1]["type"] == "error"
 
 
 def test_a_message_that_fails_in_its_second_game_leaves_the_first_as_it_was():
@@ -213,7 +229,9 @@ def test_a_host_may_allow_less_than_the_rules():
 
 
 def test_only_messages_are_on_the_standard_output_and_the_end_of_the_input_ends_the_program():
-    lines = [b"nonsense", json.dumps(HELLO).encode(), json.dumps(act(DEAL, phase="upcard")).encode(), b"\xff"]
+    asks = json.dumps(act(DEAL, phase="upcard")).encode()
+    # The first one is no host's to answer: it comes before the hello.
+    lines = [asks, json.dumps(HELLO).encode(), asks, b"\xff"]
     done = subprocess.run(
         [*shlex.split(GIN), "bot", "level-1"], input=b"\n".join(lines), capture_output=True, timeout=120
     )
@@ -222,6 +240,17 @@ def test_only_messages_are_on_the_standard_output_and_the_end_of_the_input_ends_
     for answer in answers:
         VALIDATOR.validate(answer)
     assert [answer["type"] for answer in answers] == ["error", "ready", "answers", "error"]
+
+
+def test_a_host_that_dies_ends_the_program_without_a_traceback():
+    with subprocess.Popen(
+        [*shlex.split(GIN), "bot", "simple"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+        process.stdout.close()
+        process.stdin.write(json.dumps(HELLO).encode() + b"\n")
+        process.stdin.close()
+        assert b"Traceback" not in process.stderr.read() and process.wait(60) == 0
 
 
 def test_the_arena_sends_every_key_and_a_hello_that_the_schema_allows():

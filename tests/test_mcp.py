@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import re
+import subprocess
 import sys
 
 import numpy as np
@@ -20,6 +21,11 @@ from ginenv.view.history import M_TAKE, read_moves
 from tests.support.programs import ROOT
 
 mcp = pytest.importorskip("mcp")
+
+from agents.serve.engines import Engine  # noqa: E402
+from agents.serve.mcp import HandTools  # noqa: E402
+from agents.serve.sessions import Limits, Sessions  # noqa: E402
+
 GIN = ["-c", "from agents.cli import main; main()", "serve", "--mcp"]
 
 
@@ -64,6 +70,49 @@ def test_a_client_plays_twenty_hands(tmp_path):
     assert re.search(rf"points: {points:+d}\b", result.replace("points: +0", "points: 0" if points else "points: +0"))
 
 
+def test_after_a_cancelled_call_it_is_the_players_turn(tmp_path, monkeypatch):
+    thinks, real = asyncio.Event(), Engine.decide
+
+    async def slow(*arguments):
+        thinks.set()
+        await asyncio.sleep(60)
+
+    async def play() -> None:
+        tools = HandTools(Sessions(tmp_path, Limits()))
+        text = (await tools.call_tool("new_hand", {})).content[0].text
+        monkeypatch.setattr(Engine, "decide", slow)
+        playing = asyncio.ensure_future(thinks.wait())
+        while not thinks.is_set():
+            playing = asyncio.ensure_future(tools.call_tool("play", {"hand": 1, "action": legal_in(text)[-1]}))
+            await asyncio.wait([playing, asyncio.ensure_future(thinks.wait())], return_when="FIRST_COMPLETED")
+            text = text if thinks.is_set() else (await playing).content[0].text
+        playing.cancel()
+        monkeypatch.setattr(Engine, "decide", real)
+        for name, arguments in (("result", {"hand": 1}), ("view", {"hand": 1})):
+            text = (await tools.call_tool(name, arguments)).content[0].text
+        assert "The opponent" in text and (legal_in(text)[0] or "is over" in text)
+
+    asyncio.run(play())
+
+
+def test_a_signal_ends_the_server_while_its_input_is_open(tmp_path):
+    process = subprocess.Popen(
+        [sys.executable, *GIN, "--home", str(tmp_path)], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert process.stdin is not None and process.stdout is not None
+    with process:
+        hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+        message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
+        process.stdin.write(json.dumps(message).encode() + b"\n")
+        process.stdin.flush()
+        assert b"serverInfo" in process.stdout.readline()
+        process.terminate()
+        try:
+            assert process.wait(30)
+        finally:
+            process.kill()
+
+
 def test_bad_calls_say_what_is_legal_change_nothing_and_are_counted(tmp_path):
     async def play() -> None:
         async with client(tmp_path) as found:
@@ -84,7 +133,7 @@ def test_bad_calls_say_what_is_legal_change_nothing_and_are_counted(tmp_path):
                 answer, wrong = await call(found, name, **arguments)
                 assert wrong and all(fact in answer for fact in facts) and len(answer.splitlines()) == 1, answer
             again, wrong = await call(found, "view", hand=1)
-            assert not wrong and again == text[text.index("Your cards") :]
+            assert not wrong and again == text[text.index("A new hand") :]
             assert "Hint: your melds" in (await call(found, "view", hand=1, hint=True))[0]
             one, every = await call(found, "result", hand=1), await call(found, "result")
             assert "Bad calls: 3. Hints: 1." in one[0] and "Bad calls: 8. Hints: 1." in every[0]

@@ -15,7 +15,7 @@ import tyro
 from agents.play.store import default_home
 from agents.serve.api import make_app
 from agents.serve.sessions import Limits, Sessions
-from agents.web import listening
+from agents.web.listening import listen, make_server
 from ginenv.errors import GinError, check_integer, must_be
 from ginenv.tables.players import parse_player
 
@@ -81,12 +81,12 @@ def run(arguments: Sequence[str], program: str = "gin serve") -> None:
         raise GinError(f"GIN_TOKEN must have at least {_SHORTEST_TOKEN} printable characters of ASCII")
     token = given or secrets.token_urlsafe(24)
     app = make_app(sessions, token, chosen.allow_origin)
-    where = listening.listen(chosen.host, chosen.port)
+    listening = listen(chosen.host, chosen.port)
     host = f"[{chosen.host}]" if ":" in chosen.host else chosen.host
     shown = "the token of GIN_TOKEN" if given else f"the token {token}"
-    print(f"Serving at http://{host}:{where.getsockname()[1]} with {shown}\nCtrl-C ends it.", flush=True)
+    print(f"Serving at http://{host}:{listening.getsockname()[1]} with {shown}\nCtrl-C ends it.", flush=True)
     try:
-        listening.serve(app, where, _KEEP_ALIVE)
+        make_server(app, _KEEP_ALIVE).run(sockets=[listening])
     except KeyboardInterrupt:
         print("The server has ended.", flush=True)
 

@@ -16,7 +16,7 @@ import tyro
 from agents.files import check_directory
 from agents.play.store import Home, default_home
 from agents.web.browser_session import Sessions
-from agents.web.listening import listen, serve
+from agents.web.listening import listen, make_server
 from agents.web.server import make_app
 from agents.web.warmup import Preparations
 from ginenv.errors import GinError, check_integer
@@ -75,6 +75,6 @@ def run(arguments: Sequence[str], program: str = "gin web") -> None:
     if chosen.browser:
         threading.Thread(target=webbrowser.open, args=(address + once,), daemon=True).start()
     try:
-        serve(app, listening)
+        make_server(app).run(sockets=[listening])
     except KeyboardInterrupt:
         print("The table is closed.", flush=True)

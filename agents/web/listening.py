@@ -52,29 +52,29 @@ def listen(host: str, port: int) -> socket.socket:
         ) from None
 
 
-def serve(app: ASGIApp, listening: socket.socket, keep_alive: int = 5) -> None:
-    """Serves an application until it is interrupted.
+def make_server(app: ASGIApp, keep_alive: int = 5) -> uvicorn.Server:
+    """A server of an application; it runs on a socket of ``listen``.
 
     Args:
         app: the application.
-        listening: where (``listen``).
         keep_alive: seconds that a connection without requests stays open.
     """
     for name in ("asyncio", "uvicorn.error"):
         logging.getLogger(name).addFilter(_RateLimit())
     # No access log: it would name people, or show a token. No warnings: a stranger's bad request causes one each.
-    config = uvicorn.Config(
-        app,
-        http=partial(_Protocol, book=_Connections(_max_connections())),  # type: ignore[arg-type]
-        ws="none",
-        log_level="error",
-        access_log=False,
-        server_header=False,
-        backlog=_BACKLOG,
-        timeout_graceful_shutdown=2,
-        timeout_keep_alive=keep_alive,
+    return uvicorn.Server(
+        uvicorn.Config(
+            app,
+            http=partial(_Protocol, book=_Connections(_max_connections())),  # type: ignore[arg-type]
+            ws="none",
+            log_level="error",
+            access_log=False,
+            server_header=False,
+            backlog=_BACKLOG,
+            timeout_graceful_shutdown=2,
+            timeout_keep_alive=keep_alive,
+        )
     )
-    uvicorn.Server(config).run(sockets=[listening])
 
 
 def _max_connections() -> int:
@@ -109,22 +109,27 @@ class _Connections:
 
     def __init__(self, most: int) -> None:
         self._most = most
+        self._open: set[_Protocol] = set()
         self._by_address: Counter[str] = Counter()
         # Those without a request to be answered, the longest waiting first.
         self._waiting: dict[_Protocol, None] = {}
 
     def add(self, connection: _Protocol) -> None:
         """Counts a new connection; where there are too many, the one that has waited longest ends, in the extreme the new one."""
+        self._open.add(connection)
         self._by_address[connection.address] += 1
         self.set_waiting(connection, True)
         if self._by_address[connection.address] > self._most // 2:
             next(each for each in self._waiting if each.address == connection.address).drop()
-        elif self._by_address.total() > self._most:
+        elif len(self._open) > self._most:
             next(iter(self._waiting)).drop()
 
     def remove(self, connection: _Protocol) -> None:
-        """Forgets a connection."""
+        """Forgets a connection, unless that has been done."""
+        if connection not in self._open:
+            return
         self.set_waiting(connection, False)
+        self._open.remove(connection)
         self._by_address[connection.address] -= 1
         if not self._by_address[connection.address]:
             del self._by_address[connection.address]
@@ -132,7 +137,7 @@ class _Connections:
     def set_waiting(self, connection: _Protocol, waits: bool) -> None:
         """Says whether a connection has no request to be answered."""
         self._waiting.pop(connection, None)
-        if waits:
+        if waits and connection in self._open:
             self._waiting[connection] = None
 
 
@@ -191,4 +196,6 @@ class _Protocol(H11Protocol):
 
     def drop(self) -> None:
         """Ends the connection without an answer."""
+        # Before it is lost, so that the next one to make room is another.
+        self._book.remove(self)
         self.transport.abort()
