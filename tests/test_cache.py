@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import compileall
 import importlib
 import os
 import shutil
@@ -249,6 +250,34 @@ def test_cache_that_others_can_write_is_not_used(expose, tmp_path, monkeypatch):
             then = Path.lstat
             monkeypatch.setattr(Path, "lstat", lambda path, a=answers, then=then: a[path] if path in a else then(path))
     assert kernel_cache.cache_root() is None
+
+
+def test_directories_below_the_cache_are_private_whatever_the_umask(copied):
+    cache = copied / "above" / "cache"
+    assert run(copied, f"import os; os.umask(0)\n{HELPED}", cache).splitlines() == MISSED
+    made = [cache.parent, *(path for path in cache.parent.rglob("*") if path.is_dir())]
+    assert len(made) > 3 and {path.stat().st_mode & 0o777 for path in made} == {0o700}
+    assert run(copied, HELPED, cache).splitlines() == HIT
+    # What somebody else could have changed is not loaded, wherever it lies.
+    for depth in ("outer-*", "outer-*/*"):
+        (exposed,) = cache.glob(depth)
+        exposed.chmod(0o770)
+        assert run(copied, HELPED, cache).splitlines() == MISSED
+        exposed.chmod(0o700)
+
+
+@pytest.mark.parametrize("form", ["zip", "compiled files alone"])
+def test_a_package_without_sources_compiles_each_time(form, copied):
+    if form == "zip":
+        shutil.make_archive(str(copied / "packed"), "zip", copied, "ginenv")
+        shutil.rmtree(copied / "ginenv")
+        code = f"import sys; sys.path.insert(0, {str(copied / 'packed.zip')!r})\n{HELPED}"
+    else:
+        compileall.compile_dir(copied / "ginenv", legacy=True, quiet=1)
+        for source in (copied / "ginenv").rglob("*.py"):
+            source.unlink()
+        code = HELPED
+    assert run(copied, code).splitlines() == MISSED
 
 
 def test_without_a_home_nothing_is_made_in_the_current_directory(tmp_path, monkeypatch):

@@ -48,7 +48,7 @@ def cache_root() -> Path | None:
         candidates = [*candidates, _user_cache() / "ginenv", Path(tempfile.gettempdir(), _user_name())]
     for candidate in candidates:
         with contextlib.suppress(OSError):
-            if candidate.is_absolute() and _is_private(candidate):
+            if candidate.is_absolute() and is_private(candidate):
                 return candidate
     return None
 
@@ -58,11 +58,11 @@ def _user_name() -> str:
     return f"ginenv-{os.getuid()}" if hasattr(os, "getuid") else "ginenv"
 
 
-def _is_private(directory: Path) -> bool:
-    """Whether a directory, made if there is none, can be written by this user and by nobody else."""
-    directory.parent.mkdir(parents=True, exist_ok=True)
-    with contextlib.suppress(FileExistsError):
-        directory.mkdir(mode=0o700)
+def is_private(directory: Path) -> bool:
+    """Whether a directory can be written by this user and by nobody else; what is missing of its path is made, for this user alone."""
+    for missing in [place for place in reversed((directory, *directory.parents)) if not place.exists()]:
+        with contextlib.suppress(FileExistsError):
+            missing.mkdir(mode=0o700)
     # The entry itself: a link leads to wherever its owner likes.
     found = directory.lstat()
     if hasattr(os, "getuid") and (found.st_uid != os.getuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)):
@@ -96,27 +96,38 @@ def sources_of(path: Path, root: Path) -> set[Path]:
 
 
 @cache
-def source_digest(path: Path) -> str:
-    """A hash of a module and of every project module that it imports, directly or not."""
+def source_digest(path: Path) -> str | None:
+    """A hash of a module and of every project module that it imports, directly or not; None where there are no sources.
+
+    Python also imports from zip archives and from compiled files alone.
+    """
+    # What Python compiled names itself as the file.
+    if path.suffix != ".py":
+        return None
     digest = hashlib.sha256()
-    for source in sorted(sources_of(path, Path(__file__).resolve().parents[2])):
-        digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
+    try:
+        for source in sorted(sources_of(path, Path(__file__).resolve().parents[2])):
+            digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
+    except OSError:
+        return None
     return digest.hexdigest()
 
 
 @cache
 def cache_dir(path: Path, compiler: str) -> str | None:
     """The directory of a module's code as one compiler makes it; None if none can be made."""
-    base = cache_root()
-    if base is None:
+    base, sources = cache_root(), source_digest(path)
+    if base is None or sources is None:
         return None
-    made_with = f"{sys.version} {numba.__version__} {np.__version__} {compiler} {source_digest(path)}"
+    made_with = f"{sys.version} {numba.__version__} {np.__version__} {compiler} {sources}"
     digest = hashlib.sha256(made_with.encode())
     directory = base / f"{path.stem}-{digest.hexdigest()[:16]}"
     try:
         if not directory.exists():
             _drop_unused(base)
-            directory.mkdir(parents=True, exist_ok=True)
+        # Nobody else gets through a directory of mode 0700, whatever the umask makes of what Numba puts into it.
+        if not is_private(directory):
+            return None
         os.utime(directory)
     except OSError:
         return None

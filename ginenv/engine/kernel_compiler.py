@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any, ClassVar
 
@@ -26,6 +27,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache,
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 
+from ginenv.engine.kernel_cache import is_private
 from ginenv.engine.shipped_kernels import load_shipped
 
 # Options for code without wrappers that only C calls.
@@ -39,9 +41,18 @@ _COMPILING = (
 )
 
 
+class _PrivateLocator(UserProvidedCacheLocator):
+    def ensure_cache_path(self) -> None:
+        """Makes the directory for this user alone; refuses one that others may write."""
+        path = self.get_cache_path()
+        if not is_private(Path(path)):
+            raise PermissionError(f"others may write {path}")
+        super().ensure_cache_path()
+
+
 class _CacheImpl(CompileResultCacheImpl):
     # In Numba's other locations, such as beside the sources, compiled code would outlive an edit of what it imports.
-    _locator_classes: ClassVar[Any] = [UserProvidedCacheLocator]
+    _locator_classes: ClassVar[Any] = [_PrivateLocator]
 
 
 class _Cache(FunctionCache):
