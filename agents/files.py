@@ -1,13 +1,13 @@
-"""Files that survive: written beside the old file or directory, flushed, and put in its place; and the only reader of JSON from outside."""
+"""Files that survive: written beside the old file or directory, flushed, and put in its place; and the only reader of files of JSON."""
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import errno
 import json
 import os
 import re
+import secrets
 import shutil
 import stat
 import sys
@@ -16,10 +16,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fnmatch import fnmatch
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ginenv.errors import GinError, is_text, reason_of
+from pydantic_core import from_json
+
+from ginenv.errors import GinError, reason_of
 
 
 class FileError(GinError):
@@ -27,14 +30,11 @@ class FileError(GinError):
 
 
 class JsonError(GinError):
-    """A text that is not JSON, or exceeds the limits of what is read; the message is the reason alone."""
+    """A text that is not JSON; the message is the reason alone."""
 
 
-# The largest file of JSON that this project writes is some megabytes, its deepest value some ten lists and objects deep, and its
-# longest whole number has 20 digits.
+# The largest file of JSON that this project writes is some megabytes.
 MAX_BYTES = 64 << 20
-MAX_DEPTH = 64
-MAX_DIGITS = 40
 # No file takes this long to write.
 LEFT_OVER_SECONDS = 3600.0
 
@@ -59,48 +59,18 @@ def read_bytes(path: str | Path, most: int = MAX_BYTES) -> bytes:
 
 
 def parse_json(text: str | bytes) -> Any:
-    """The value of a JSON text (UTF-8), within limits of depth and of digits.
+    """The value of a JSON text (UTF-8). The parser bounds depth and digits, and refuses half a character (a lone surrogate).
 
     What the value must look like is not checked here, but by its schema where the value is used.
 
     Raises:
-        JsonError: if it is not JSON, not text, or exceeds the limits.
+        JsonError: if it is not JSON.
     """
     try:
-        text = text.decode() if isinstance(text, bytes) else text
-        value = json.loads(text, parse_int=_parse_whole)
-    except RecursionError:
-        raise JsonError(_TOO_DEEP) from None
-    except UnicodeDecodeError as error:
-        raise JsonError(f"not UTF-8 text: {error.reason} at byte {error.start}") from None
-    except json.JSONDecodeError as error:
+        return from_json(text)
+    # For a ``str`` that is no text, a TypeError.
+    except (ValueError, TypeError) as error:
         raise JsonError(str(error)) from None
-    level = [value]
-    for _ in range(MAX_DEPTH):
-        level = [
-            inner
-            for each in level
-            if isinstance(each, _HOLDERS)
-            for inner in (each.values() if isinstance(each, dict) else each)
-        ]
-        if not level:
-            break
-    else:
-        raise JsonError(_TOO_DEEP)
-    # A lone surrogate comes from an escape, or from a text that was given as ``str``; UTF-8 bytes cannot hold one.
-    if ("\\u" in text or not text.isascii()) and not is_text(json.dumps(value, ensure_ascii=False)):
-        raise JsonError("half a character (a lone surrogate)")
-    return value
-
-
-_HOLDERS = (dict, list)
-_TOO_DEEP = f"nested more than {MAX_DEPTH} deep"
-
-
-def _parse_whole(digits: str) -> int:
-    if len(digits) > MAX_DIGITS:
-        raise JsonError(f"a number of {len(digits):,} digits; the longest allowed has {MAX_DIGITS}")
-    return int(digits)
 
 
 def read_json(path: str | Path) -> Any:
@@ -108,7 +78,7 @@ def read_json(path: str | Path) -> Any:
 
     Raises:
         OSError: if the file cannot be read.
-        JsonError: if it does not hold JSON, or the JSON exceeds the limits.
+        JsonError: if it does not hold JSON.
     """
     return parse_json(read_bytes(path))
 
@@ -134,12 +104,15 @@ def read_json_object(path: Path, source: str) -> dict[str, Any]:
     return values
 
 
-def write_atomic(path: str | Path, write: Callable[[str], object]) -> None:
+def write_atomic(path: str | Path, write: Callable[[str], object], private: bool = False) -> None:
     """Writes a file so that readers find the old or the new one, never half of one, even if the machine stops in between.
+
+    A new file is what the user's umask makes of it; a file that is replaced keeps its mode.
 
     Args:
         path: the file's final place.
         write: called with the name of a temporary file in the same directory, which it writes.
+        private: whether nobody but this user may read the file.
 
     Raises:
         OSError: if it cannot be written, or a device or a pipe is in its place, which would be lost.
@@ -149,24 +122,34 @@ def write_atomic(path: str | Path, write: Callable[[str], object]) -> None:
     _check_replaceable(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     _drop_left_over(path)
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    os.close(handle)
+    before = stat.S_IMODE(path.stat().st_mode) if path.exists() and not private else None
+    temporary = _new_beside(path, 0o600 if private else 0o666 if before is None else before | stat.S_IWUSR)
     try:
         write(temporary)
         _flush(temporary)
-        os.chmod(temporary, 0o644)
+        if before is not None:
+            # Some file systems (CIFS, FAT, Windows' disks under WSL) know no modes.
+            with contextlib.suppress(OSError):
+                os.chmod(temporary, before)
         os.replace(temporary, path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
 
 
+def _new_beside(path: Path, mode: int) -> str:
+    """Makes an empty file in the same directory, under a name that ``_drop_left_over`` knows."""
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode))
+    return str(temporary)
+
+
 @contextmanager
 def replacing(directory: Path, keep: bool = False) -> Iterator[Path]:
     """A new directory that takes the place of ``directory`` once it is filled; files that belong together change together.
 
-    A killed process leaves the old directory or the new one. Only where the system cannot exchange two directories, a kill between two
-    renames leaves the old one under another name (``.NAME.*/before``).
+    A killed process leaves the old directory or the new one. Only a kill between two renames leaves the old one under another name
+    (``.NAME.*/before``).
 
     Args:
         directory: to make or to replace, with everything in it.
@@ -180,32 +163,33 @@ def replacing(directory: Path, keep: bool = False) -> Iterator[Path]:
     _drop_left_over(directory)
     with tempfile.TemporaryDirectory(prefix=f".{directory.name}.", dir=directory.parent) as beside:
         made, before = Path(beside) / directory.name, Path(beside) / "before"
-        if keep and directory.exists():
-            shutil.copytree(directory, made)
-        else:
-            made.mkdir()
+        made.mkdir(stat.S_IMODE(directory.stat().st_mode) | stat.S_IRWXU if directory.exists() else 0o777)
+        if keep:
+            _copy_into(made, directory)
         yield made
         for path in made.rglob("*"):
             if path.is_file():
                 _flush(path)
-        if not directory.exists():
-            made.rename(directory)
-        elif not _exchange(made, directory):
+        if directory.exists():
             directory.rename(before)
-            try:
-                made.rename(directory)
-            except BaseException:
+        try:
+            made.rename(directory)
+        except BaseException:
+            if before.exists():
                 before.rename(directory)
-                raise
+            raise
 
 
-def _exchange(one: Path, other: Path) -> bool:
-    """Swaps two directories in one step; returns ``False`` if the system or the file system cannot."""
-    library, here, swap = ctypes.CDLL(None), -100, 2
-    a, b = os.fsencode(one), os.fsencode(other)
-    if sys.platform == "linux" and hasattr(library, "renameat2"):
-        return library.renameat2(here, a, here, b, swap) == 0
-    return sys.platform == "darwin" and library.renamex_np(a, b, swap) == 0
+def _copy_into(made: Path, directory: Path) -> None:
+    """Copies what a directory holds; unlike ``shutil.copytree`` also where a file system knows no modes."""
+    for path in sorted(directory.rglob("*")):
+        copy = made / path.relative_to(directory)
+        if path.is_dir():
+            copy.mkdir()
+        else:
+            shutil.copyfile(path, copy)
+            with contextlib.suppress(OSError):
+                shutil.copymode(path, copy)
 
 
 def _flush(path: str | Path) -> None:
@@ -279,6 +263,24 @@ def check_directory(name: str, path: Path) -> None:
         raise FileError(f"{name} {path} is a file; it must be a directory, which may be a new one")
 
 
+def private_directory(path: Path) -> None:
+    """Makes a directory, and those above it that are missing, for this user alone; one that others may look into already is named once.
+
+    Raises:
+        OSError: if it cannot be made.
+    """
+    for missing in [place for place in reversed((path, *path.parents)) if not place.exists()]:
+        missing.mkdir(0o700, exist_ok=True)
+    path.mkdir(exist_ok=True)
+    if hasattr(os, "getuid") and path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        _say_open(os.path.realpath(path))
+
+
+@cache
+def _say_open(path: str) -> None:
+    print(f"Other users of this machine may look into {path}; chmod 700 on it keeps them out.", file=sys.stderr)
+
+
 def check_writable(path: str | Path) -> None:
     """Checks that a file can be written, before the work whose result it is to hold; makes the directories that lead there.
 
@@ -291,9 +293,7 @@ def check_writable(path: str | Path) -> None:
     with writing(path):
         _check_replaceable(path)
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        os.close(handle)
-        Path(temporary).unlink()
+        Path(_new_beside(path, 0o600)).unlink()
 
 
 def check_own(directory: Path, what: str, *marks: str) -> None:
@@ -316,16 +316,16 @@ def check_own(directory: Path, what: str, *marks: str) -> None:
         )
 
 
-def write_bytes(path: str | Path, content: bytes | memoryview) -> None:
+def write_bytes(path: str | Path, content: bytes | memoryview, private: bool = False) -> None:
     """Atomically writes content that a library has made; most libraries' own errors do not say that a disk is full."""
-    write_atomic(path, lambda temporary: Path(temporary).write_bytes(content))
+    write_atomic(path, lambda temporary: Path(temporary).write_bytes(content), private)
 
 
-def write_text(path: str | Path, text: str) -> None:
+def write_text(path: str | Path, text: str, private: bool = False) -> None:
     """Writes a text file atomically; a lone surrogate, as in a file name that is not UTF-8, is written as its number."""
-    write_bytes(path, text.encode(errors="backslashreplace"))
+    write_bytes(path, text.encode(errors="backslashreplace"), private)
 
 
-def write_json(path: str | Path, value: Any) -> None:
+def write_json(path: str | Path, value: Any, private: bool = False) -> None:
     """Writes a JSON file atomically, readable and with sorted keys."""
-    write_text(path, json.dumps(value, indent=2, sort_keys=True) + "\n")
+    write_text(path, json.dumps(value, indent=2, sort_keys=True) + "\n", private)

@@ -1,7 +1,8 @@
-"""Names of people: which are allowed; letter case and extra blanks tell nobody apart."""
+"""Names of people: which are allowed; letter case, extra blanks and the ways to write an accent tell nobody apart."""
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable
 
 from ginenv.errors import GinError
@@ -10,9 +11,14 @@ from ginenv.errors import GinError
 _LONGEST = 20
 
 
+def tidied(name: str) -> str:
+    """A name with single blanks and composed characters: systems differ in whether they send ``é`` as one or as two (NFC, NFD)."""
+    return unicodedata.normalize("NFC", " ".join(name.split()))
+
+
 def casefolded(name: str) -> str:
     """A name without its letter case: the same for every way to write it."""
-    return name.casefold()
+    return tidied(tidied(name).casefold())
 
 
 def check_name(name: str, owner: str, error: type[GinError] = GinError) -> str:
@@ -26,7 +32,7 @@ def check_name(name: str, owner: str, error: type[GinError] = GinError) -> str:
     Raises:
         GinError: (or the error given) if it is empty, too long or unprintable, or has a ``|``.
     """
-    name = " ".join(name.split())
+    name = tidied(name)
     if not name or len(name) > _LONGEST or not name.isprintable() or "|" in name:
         raise error(f"{name!r} cannot be {owner} name: a name has 1 to {_LONGEST} printable characters, and no '|'")
     return name
@@ -37,5 +43,5 @@ def canonical_name(name: str, names: Iterable[str]) -> str:
     names = list(names)
     if name in names:
         return name
-    name = " ".join(name.split())
+    name = tidied(name)
     return next((one for one in names if casefolded(one) == casefolded(name)), name)

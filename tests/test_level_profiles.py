@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import warnings
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,10 +19,18 @@ from agents.arena.series import play_series
 from agents.cli.levels import levels
 from agents.levels import profile as profiles
 from agents.levels.describe import describe_learning, what_is_learned
+from agents.levels.dial import GRID, STRANGER
 from agents.levels.level import Level, LevelError, load_level
 from agents.levels.opponent_memory import OpponentMemory
 from agents.levels.player import LevelPlayer
-from agents.levels.profile import Profile, profile_path, read_learned, reset_level
+from agents.levels.profile import (
+    Profile,
+    export_opponent,
+    import_opponent,
+    profile_path,
+    read_learned,
+    reset_level,
+)
 from agents.levels.responses import RESPONSES
 from agents.opponent_model.features import NUM_WEIGHTS
 from agents.play.store import Home
@@ -29,7 +38,7 @@ from ginenv.bots.heuristics import make_formula, make_simple, make_style
 from ginenv.errors import GinError, UnknownNameError
 from ginenv.tables.players import make_player
 from ginenv.view.view import VIEW
-from tests.support.level_scenes import checksum, hands_of
+from tests.support.level_scenes import hands_of
 from tests.support.refusals import refuses
 
 
@@ -233,7 +242,7 @@ def test_a_full_disk_is_one_sentence_and_the_game_goes_on(level, tmp_path, monke
     play_with_profile(level, tmp_path, 3)
     before = profile_path(tmp_path, level).read_bytes()
 
-    def full(path: Path, values: object) -> None:
+    def full(path: Path, values: object, private: bool) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(profiles, "write_json", full)
@@ -244,16 +253,15 @@ def test_a_full_disk_is_one_sentence_and_the_game_goes_on(level, tmp_path, monke
     assert profile_path(tmp_path, level).read_bytes() == before
 
 
-@pytest.mark.parametrize("damage", ["cut", "flip", "empty", "list", "number"])
+@pytest.mark.parametrize("damage", ["cut", "other level", "empty", "list", "number"])
 def test_a_damaged_profile_is_one_sentence_and_stays_as_it_is(level: Level, tmp_path: Path, damage: str) -> None:
     play_with_profile(level, tmp_path, 2)
     path = profile_path(tmp_path, level)
     text = path.read_text()
     values = json.loads(text)
     values["opponents"]["anna"]["mean"][0] = "many"
-    values["checksum"] = checksum(values)
     broken = {
-        "cut": text[: len(text) // 2], "flip": text.replace("1", "2", 1), "empty": "", "list": "[]",
+        "cut": text[: len(text) // 2], "other level": text.replace(f'"{level.name}"', '"level-1"'), "empty": "", "list": "[]",
         "number": json.dumps(values),
     }[damage]  # fmt: skip
     path.write_text(broken)
@@ -263,3 +271,29 @@ def test_a_damaged_profile_is_one_sentence_and_stays_as_it_is(level: Level, tmp_
     assert path.read_text() == broken
     reset_level(tmp_path, level)
     assert learned_hands(tmp_path, level) == 0
+
+
+def _largest(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """What a schema lets through, at its edges."""
+    diagonal = np.diag([1e12, *[1e-3] * (NUM_WEIGHTS - 1)])[np.tril_indices(NUM_WEIGHTS)].tolist()
+    yield {"hands": 2**31}
+    yield {"could": [2.0**31] * len(record["could"])}
+    yield {"mean": [1e12] * NUM_WEIGHTS}
+    yield {"precision": diagonal}
+    yield {"strength": {"posterior": [0.0] * len(GRID), "ratings": [], "hands": 5}}
+    yield {"strength": {"posterior": STRANGER.tolist(), "ratings": [], "hands": 2**31}}
+
+
+def test_hands_can_be_added_to_whatever_memory_was_taken(level: Level, tmp_path: Path) -> None:
+    play_with_profile(level, tmp_path, 3)
+    values = export_opponent(tmp_path, level, "anna")
+    [record] = values["opponents"].values()
+    for change in ({}, *_largest(record)):
+        changed = json.dumps(values | {"opponents": {"x": record | change}}).encode()
+        if change:
+            with refuses(LevelError):
+                import_opponent(tmp_path, level, "ben", changed)
+        else:
+            import_opponent(tmp_path, level, "ben", changed)
+        play_with_profile(level, tmp_path, 1, "ben")
+    assert learned_hands(tmp_path, level, "ben") == 3 + 7

@@ -2,6 +2,7 @@
 
 import json
 import multiprocessing
+import os
 import random
 import sqlite3
 import time
@@ -9,17 +10,22 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
+import numpy as np
 import psutil
 import pytest
 
 from agents.files import FileError
+from agents.levels.profile import Profile, read_learned
 from agents.play.game import Game
 from agents.play.options import Options
 from agents.play.store import Home, StoreError
+from ginenv.bots.heuristics import make_formula, make_simple
 from ginenv.errors import GinError
 from ginenv.hands.hand import Match
 from ginenv.hands.records import format_record, parse_record
 from ginenv.tables.players import make_player
+from ginenv.view.view import VIEW
+from tests.support.level_scenes import hands_of
 from tests.support.refusals import refuses
 from tests.support.session_scenes import KNOCKS, NO_MELD, deck, prepared
 
@@ -70,6 +76,46 @@ def test_odd_names_stay_inside_the_home(tmp_path, name):
     assert home.names() == []
 
 
+def test_an_accent_written_in_two_ways_is_one_name(tmp_path, level):
+    composed, decomposed = "José", "Jose\N{COMBINING ACUTE ACCENT}"
+    home = Home(tmp_path)
+    home.create(decomposed).close()
+    assert home.names() == [composed] and home.find(f" {decomposed.upper()} ") == composed
+    with refuses(StoreError, composed):
+        home.create(composed)
+    for name in (composed, decomposed):
+        Profile(tmp_path, level, name).learn(np.array(hands_of(make_simple(1), make_formula(2), 1), VIEW))
+    assert list(read_learned(tmp_path, level)) == [composed]
+
+
+def test_nobody_else_reads_what_is_kept(tmp_path, level, capfd):
+    before = os.umask(0)
+    try:
+        path = tmp_path / "above" / "home"
+        home = Home(path)
+        file = home.create("Ann")
+        file.save()
+        Profile(path, level, "Ann").learn(np.array(hands_of(make_simple(1), make_formula(2), 1), VIEW))
+        home.quarantine("game.json", "{}")
+        made = [path.parent, path, *path.rglob("*")]
+    finally:
+        os.umask(before)
+    assert {each.stat().st_mode & 0o777 for each in made if each.is_dir()} == {0o700}
+    kept = [
+        each
+        for each in made
+        if each.suffix in (".sqlite3", ".json", ".sqlite3-wal", ".sqlite3-shm") or "damaged" in each.parts
+    ]
+    assert len(kept) >= 5 and {each.stat().st_mode & 0o077 for each in kept if each.is_file()} == {0}
+    assert capfd.readouterr().err == ""
+    # A directory that others may enter is named, and once.
+    path.chmod(0o755)
+    for _ in range(2):
+        Home(path).close()
+    assert capfd.readouterr().err.count(str(path)) == 1
+    file.close()
+
+
 @pytest.mark.parametrize(
     ("column", "text"),
     [
@@ -114,11 +160,15 @@ def test_a_store_that_cannot_be_read_is_left_as_it_is(tmp_path):
     with refuses(FileError, "gin.sqlite3"):
         Home(tmp_path)
     assert path.read_bytes() == b"dear diary\n" * 1000
+    # That of another program, or of another version.
     path.unlink()
-    Home(tmp_path).create("Ann").close()
-    change(tmp_path, "UPDATE player SET name = ?", "\x1b[2J")
-    with refuses(FileError, "'player'"):
+    with sqlite3.connect(path) as other:
+        other.execute("CREATE TABLE player (name TEXT)")
+    other.close()
+    before = path.read_bytes()
+    with refuses(FileError, "gin.sqlite3"):
         Home(tmp_path)
+    assert path.read_bytes() == before
 
 
 def test_a_closed_store_holds_no_file(tmp_path):

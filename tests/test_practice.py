@@ -93,6 +93,21 @@ def test_the_schedule_is_that_of_the_library(home: Home, analyst: Analyst) -> No
     assert seen == {True, False}
 
 
+def test_a_clock_that_was_ahead_keeps_nothing_away(home: Home, analyst: Analyst) -> None:
+    clock = Clock()
+    practice = Practice(home, "Ann", lambda: analyst, clock)
+    clock.now = NOON + datetime.timedelta(days=400)
+    practice.add_new()
+    exercise = practice.next()
+    assert exercise is not None
+    practice.answer(exercise, legal(exercise)[0])
+    clock.now = NOON
+    assert practice.progress().due == 1 and practice.next() == practice.exercise(exercise.id)
+    practice.answer(practice.exercise(exercise.id), legal(exercise)[0])
+    following = practice.next()
+    assert practice.progress().due == 0 and following is not None and following.reviews == 0
+
+
 def test_every_move_within_the_doubt_is_right_and_no_other(home: Home, analyst: Analyst) -> None:
     practice = Practice(home, "Ann", lambda: analyst, Clock())
     practice.add_new()

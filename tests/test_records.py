@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 import numpy as np
@@ -66,6 +67,11 @@ def test_records_are_read_from_files(tmp_path):
     assert record.players == ("formula", "simple")
     with refuses(TextError, "nothing.txt"):
         read_record(tmp_path / "nothing.txt")
+    # Neither ends: a pipe into which nobody writes, and a device.
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", "/dev/zero"):
+        with refuses(TextError, path):
+            read_record(path)
 
 
 def sample() -> str:

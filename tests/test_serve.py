@@ -216,7 +216,7 @@ def test_a_memory_is_learned_exported_imported_and_reset(server):
     assert server.call("PUT", address.format("A%2FB"), memory["export"])[0] == 204
     assert server.call("GET", address.format("a%2Fb"))[1]["person"] == "a/b"
     assert server.call("DELETE", address.format("A%2FB"))[0] == 204
-    for damaged in ({}, memory["export"] | {"checksum": "0"}, memory["export"] | {"level": "level-1"}):
+    for damaged in ({}, memory["export"] | {"format": 0}, memory["export"] | {"level": "level-1"}):
         assert server.call("PUT", address.format("Bob"), damaged)[0] == 422
     status, answer = server.call("PUT", address.format("Bob"), memory)
     assert status == 422 and "export" in answer["message"]

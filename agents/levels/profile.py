@@ -6,8 +6,6 @@ processes that play at the same time both count.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +16,7 @@ from filelock import FileLock
 from pydantic import Field
 
 from agents.config import Config, ConfigError, parse_config
-from agents.files import parse_json, read_bytes, write_json
+from agents.files import parse_json, private_directory, read_bytes, write_json
 from agents.levels.dial import GRID
 from agents.levels.level import MATCHED, Level, LevelError
 from agents.levels.opponent_memory import OpponentMemory
@@ -35,9 +33,12 @@ DIRECTORY = "levels"
 _NAME, _DIGEST = 40, 16
 # Ratings of the past that are stored.
 MAX_RATINGS = 500
-# Play cannot produce more hands than this.
-_Hands = Annotated[float, Field(ge=0, le=2**31)]
-_Number = Annotated[float, Field(ge=-1e12, le=1e12)]
+# Play cannot produce more hands than this, nor numbers as large as these.
+_MOST_HANDS, _LARGEST = 2**31, 1e12
+_Hands = Annotated[float, Field(ge=0, le=_MOST_HANDS)]
+_Number = Annotated[float, Field(ge=-_LARGEST, le=_LARGEST)]
+# Of the smallest to the largest eigenvalue of a precision: far above what rounding does to one.
+_CONDITION = 1e-11
 
 
 class Strength(Config):
@@ -51,13 +52,13 @@ class Strength(Config):
 
     posterior: list[Annotated[float, Field(ge=0, le=1)]] = Field(min_length=len(GRID), max_length=len(GRID))
     ratings: list[int] = Field(max_length=MAX_RATINGS)
-    hands: int = Field(ge=0, le=2**31)
+    hands: int = Field(ge=0, le=_MOST_HANDS)
 
 
 class _Opponent(Config):
     """What is known of an opponent: ``POSTERIOR`` (``Posteriors.to_dict``) and ``COUNTS`` as lists of numbers."""
 
-    hands: int = Field(ge=0, le=2**31)
+    hands: int = Field(ge=0, le=_MOST_HANDS)
     mean: list[_Number] = Field(min_length=NUM_WEIGHTS, max_length=NUM_WEIGHTS)
     precision: list[_Number]
     did: list[_Hands] = Field(min_length=NUM_HABITS, max_length=NUM_HABITS)
@@ -71,7 +72,6 @@ class _File(Config):
     format: Literal[3]
     level: str
     opponents: dict[str, _Opponent]
-    checksum: str = ""
 
     def record(self, opponent: str) -> _Opponent | None:
         """The record of an opponent, by a name in any letter case."""
@@ -99,16 +99,11 @@ def profile_path(home: Path, level: Level) -> Path:
     return home / DIRECTORY / f"{name}{suffix}.json"
 
 
-def _checksum(values: dict[str, Any]) -> str:
-    content = {key: value for key, value in values.items() if key != "checksum"}
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-
-
-def _read(path: Path, level: str) -> _File:
-    """A file's content for a level, empty if there is no file.
+def _read(path: Path, level: str = "") -> _File:
+    """A file's content for a level, or for whatever level it is of; empty if there is no file.
 
     Raises:
-        LevelError: if the file is damaged or of another version. It is left as it is.
+        LevelError: if the file is damaged, of another version or of another level. It is left as it is.
     """
     try:
         text = read_bytes(path)
@@ -116,11 +111,14 @@ def _read(path: Path, level: str) -> _File:
         return _File(format=FORMAT_VERSION, level=level, opponents={})
     except OSError as error:
         raise LevelError(f"{path} cannot be read ({error.strerror}); reset the level, or remove the file") from None
+    remedy = f"reset {level or 'the level'} or remove {path} to begin again, or put an older copy in its place"
     try:
-        return _parse(text, path.name)
+        file = _parse(text, path.name)
     except ValueError as error:
-        remedy = f"reset {level} or remove {path} to begin again, or put an older copy in its place"
         raise LevelError(f"{path.name} is damaged or of another version ({error}); {remedy}") from None
+    if level and file.level != level:
+        raise LevelError(f"{path.name} is what {quoted(file.level)} has learned, not {level}; {remedy}")
+    return file
 
 
 def _parse(text: bytes, name: str) -> _File:
@@ -128,8 +126,6 @@ def _parse(text: bytes, name: str) -> _File:
     values = parse_json(text)
     if not isinstance(values, dict):
         raise ConfigError("it does not hold a JSON object")
-    if values.get("checksum") != _checksum(values):
-        raise ConfigError("its checksum does not match")
     file: _File = parse_config(values, _File, name)
     for opponent_record in file.opponents.values():
         # Raises if it is not a precision matrix.
@@ -146,18 +142,36 @@ def export_opponent(home: Path, level: Level, opponent: str) -> dict[str, Any]:
     file = _read(profile_path(home, level), level.name)
     name = canonical_name(opponent, file.opponents)
     chosen = {name: file.opponents[name]} if name in file.opponents else {}
-    values = file.model_copy(update={"opponents": chosen}).model_dump()
-    return values | {"checksum": _checksum(values)}
+    return file.model_copy(update={"opponents": chosen}).model_dump()
+
+
+def _check_room(record: _Opponent) -> None:
+    """Refuses what can be read, but would be out of range once play has added hands to it."""
+    counts = [record.hands, *record.did, *record.could]
+    if record.strength is not None:
+        counts.append(record.strength.hands)
+        if abs(sum(record.strength.posterior) - 1) > 0.01:
+            raise ConfigError("its ratings' probabilities do not add up to 1")
+    if max(counts) > _MOST_HANDS / 2:
+        raise ConfigError(f"it counts more than {_MOST_HANDS // 2:,} hands")
+    if max(map(abs, (*record.mean, *record.precision))) > _LARGEST / 2:
+        raise ConfigError("its numbers are too large")
+    eigenvalues = np.linalg.eigvalsh(square(record.precision))
+    if eigenvalues[0] < _CONDITION * eigenvalues[-1]:
+        raise ConfigError("its precision is nearly singular")
 
 
 def import_opponent(home: Path, level: Level, opponent: str, text: bytes) -> None:
     """Replaces what a level knows of an opponent by what was exported, under whatever name.
 
     Raises:
-        LevelError: if the text is damaged, of another level, or not about one opponent; or if the file cannot be written.
+        LevelError: if the text is damaged, of another level, not about one opponent, or such that no hand could be added to it; or if the
+            file cannot be written.
     """
     try:
         found = _parse(text, "memory")
+        for each in found.opponents.values():
+            _check_room(each)
     except ValueError as error:
         raise LevelError(f"this memory is damaged or of another version ({error})") from None
     if found.level != level.name or len(found.opponents) != 1:
@@ -175,13 +189,12 @@ def _change(path: Path, level: Level, opponent: str, record: Callable[[_File], _
         LevelError: if the file is damaged or cannot be written; it is left as it was.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        private_directory(path.parent)
         with FileLock(path.with_suffix(".lock")):
             file = _read(path, level.name)
             opponents = file.opponents | {canonical_name(opponent, file.opponents): record(file)}
             file = file.model_copy(update={"opponents": opponents})
-            values = file.model_dump()
-            write_json(path, values | {"checksum": _checksum(values)})
+            write_json(path, file.model_dump(), private=True)
     except OSError as error:
         raise LevelError(f"what {level.name} learned cannot be written to {path}: {error.strerror or error}") from None
     return file
@@ -212,7 +225,7 @@ def most_shown(home: Path, opponent: str) -> np.ndarray:
     Raises:
         LevelError: if a level's file is damaged, or none knows the opponent.
     """
-    files = [_read(path, path.stem) for path in sorted((home / DIRECTORY).glob("*.json"))]
+    files = [_read(path) for path in sorted((home / DIRECTORY).glob("*.json"))]
     found = [file.memory(opponent).records for file in files if file.record(opponent)]
     if not found:
         names = {name for file in files for name in file.opponents}
@@ -238,7 +251,7 @@ class Profile:
         self.level, self.opponent = level, opponent
         self.path = profile_path(home, level)
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            private_directory(self.path.parent)
         except OSError as error:
             raise LevelError(f"{self.path.parent} cannot be made ({error.strerror})") from None
         self._file = _read(self.path, level.name)

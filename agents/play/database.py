@@ -10,15 +10,13 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from functools import cache
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock
 
 from agents.files import FileError, writing
-from ginenv.errors import quoted
 
 # Seconds that a writer waits for another process.
 _PATIENCE = 30.0
@@ -120,33 +118,11 @@ _SCHEMA = (
     "CREATE INDEX reviews_of ON review (exercise)",
     """CREATE TABLE invitation (  -- links by which a person plays from a browser of their own
         player INTEGER PRIMARY KEY REFERENCES player ON DELETE CASCADE,
-        token TEXT NOT NULL UNIQUE
+        digest TEXT NOT NULL UNIQUE  -- SHA-256 of the link's token, which whoever reads this file does not learn
     )""",
 )
-# What SQLite calls the values of a column of each type.
-_KINDS = {"INTEGER": "integer", "TEXT": "text", "REAL": "real"}
-# Control characters, which a terminal would obey; a record has lines, and its reader looks at what they hold.
-_CONTROL, _LINES = "'*[' || char(1, 45, 31) || char(127, 45, 159) || ']*'", ("record",)
-# The longest text or value, and so the most that one row of a stranger's file can take.
+# The longest text or value.
 _LONGEST = 64 << 20
-
-
-@cache
-def _tables() -> dict[str, tuple[str, dict[str, str]]]:
-    """Every table by its name: the statement that makes it, and for each column the types of its values."""
-    with closing(sqlite3.connect(":memory:")) as made:
-        for statement in _SCHEMA:
-            made.execute(statement)
-        statements = made.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'").fetchall()
-        columns = {name: made.execute(f"PRAGMA table_info({name})").fetchall() for name, _ in statements}
-    types = {
-        table: {
-            name: f"'{_KINDS[kind]}'" + ("" if required or key else ", 'null'")
-            for _, name, kind, required, _, key in each
-        }
-        for table, each in columns.items()
-    }
-    return {name: (statement, types[name]) for name, statement in statements}
 
 
 class Database:
@@ -167,6 +143,9 @@ class Database:
         if path.exists() and not path.is_file():
             raise FileError(f"{path} cannot be used: it is no file")
         with writing(opening), FileLock(opening, timeout=_PATIENCE), self._store_errors():
+            if not path.exists():
+                # SQLite gives the files that it writes beside this one the same mode.
+                path.touch(0o600)
             self._file = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
             self._file.row_factory = sqlite3.Row
             self._file.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
@@ -178,37 +157,16 @@ class Database:
                     with self.transaction():
                         for statement in _SCHEMA:
                             self.run(statement)
-                else:
-                    self._check_values()
             except BaseException:
                 self._file.close()
                 raise
 
     def _is_new(self) -> bool:
-        """Whether the file holds nothing; refuses a damaged one, and one in which our writing sets off a stranger's statements."""
-        (found,) = self._file.execute("PRAGMA quick_check(1)").fetchone()
-        if found != "ok":
-            raise FileError(f"{self.path} cannot be used: it is damaged ({' '.join(str(found).split())[:200]})")
-        made = {row["name"]: row for row in self.rows("SELECT type, name, sql FROM sqlite_master")}
-        for name, row in made.items():
-            if row["type"] == "trigger":
-                raise FileError(f"{self.path} cannot be used: its trigger {quoted(name)} is not of this program")
-        for table, (statement, _) in _tables().items() if made else ():
-            if table not in made or made[table]["sql"] != statement:
-                raise FileError(f"{self.path} cannot be used: its table {table!r} is not what this program makes")
+        """Whether the file holds nothing; refuses one whose tables are not those of this program."""
+        made = {row["sql"] for row in self.rows("SELECT sql FROM sqlite_master")}
+        if made and not made.issuperset(_SCHEMA):
+            raise FileError(f"{self.path} cannot be used: its tables are not those that this program makes")
         return not made
-
-    def _check_values(self) -> None:
-        """Refuses values that this program does not write: SQLite itself lets any column hold anything."""
-        for table, (_, columns) in _tables().items():
-            wrong = [f"typeof({name}) NOT IN ({allowed})" for name, allowed in columns.items()]
-            wrong += [
-                f"{name} GLOB {_CONTROL}" for name, types in columns.items() if "text" in types and name not in _LINES
-            ]
-            if self.rows(f"SELECT 1 FROM {table} WHERE {' OR '.join(wrong)} LIMIT 1"):
-                raise FileError(
-                    f"{self.path} cannot be used: its table {table!r} holds a value of another type than its column, or control characters"
-                )
 
     @contextmanager
     def _store_errors(self) -> Iterator[None]:

@@ -23,6 +23,7 @@ moment, and what was saved before is intact. Several processes may have the stor
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
 import os
@@ -35,7 +36,7 @@ from filelock import FileLock, Timeout
 from platformdirs import user_data_path
 from pydantic import TypeAdapter
 
-from agents.files import FileError, check_directory, write_text, writing
+from agents.files import FileError, check_directory, private_directory, write_text, writing
 from agents.play.database import Database
 from agents.play.options import Options, friend_of
 from agents.play.records_table import StoredGame, add_player, as_json, read_games, read_margins, write_game
@@ -68,6 +69,11 @@ def default_home() -> Path:
         raise StoreError("this user has no home directory; GINENV_HOME names another place") from None
 
 
+def link_digest(token: str) -> str:
+    """What the store keeps of a link's token."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
 class Home:
     """The directory in which everything is kept; operations that fail raise ``GinError`` (or ``OSError``).
 
@@ -82,7 +88,8 @@ class Home:
             raise StoreError(f"this user has no home directory for {path}; GINENV_HOME names another place") from None
         check_directory("home", self.path)
         with writing(self.path / "locks"):
-            (self.path / "locks").mkdir(parents=True, exist_ok=True)
+            private_directory(self.path)
+            (self.path / "locks").mkdir(0o700, exist_ok=True)
         self.database = Database(self.path / FILE)
 
     def __enter__(self) -> Home:
@@ -120,9 +127,9 @@ class Home:
         return rows[0]["name"] if rows else None
 
     def invitations(self) -> dict[str, str]:
-        """The players who play from browsers of their own, by the token of their link."""
-        rows = self.database.rows("SELECT token, name FROM invitation JOIN player ON player.id = invitation.player")
-        return {row["token"]: row["name"] for row in rows}
+        """The players who play from browsers of their own, by the ``link_digest`` of their link."""
+        rows = self.database.rows("SELECT digest, name FROM invitation JOIN player ON player.id = invitation.player")
+        return {row["digest"]: row["name"] for row in rows}
 
     def invite(self, name: str, token: str) -> None:
         """Gives a player a link with this token, in place of an earlier one; an empty token takes the link back."""
@@ -130,7 +137,8 @@ class Home:
         with self.database.transaction():
             self.database.run(f"DELETE FROM invitation WHERE player = {player}", self.canonical_name(name))
             if token:
-                self.database.run(f"INSERT INTO invitation VALUES ({player}, ?)", self.canonical_name(name), token)
+                values = self.canonical_name(name), link_digest(token)
+                self.database.run(f"INSERT INTO invitation VALUES ({player}, ?)", *values)
 
     def create(self, name: str) -> PlayerFile:
         """Creates a player and opens its part of the store; the name must not be taken, empty, too long or unprintable."""
@@ -207,7 +215,8 @@ class Home:
         directory = self.path / "damaged"
         path = next(path for n in itertools.count(1) if not (path := directory / f"{base}-{n}").exists())
         with writing(path):
-            write_text(path, text)
+            private_directory(directory)
+            write_text(path, text, private=True)
         return path
 
 

@@ -368,8 +368,8 @@ def _add_memories(app: FastAPI, sessions: Sessions) -> None:
         text = await request.body()
         if len(text) > MAX_MEMORY:
             raise HTTPException(413, f"a memory has at most {MAX_MEMORY} bytes")
-        if "checksum" not in body:
-            raise HTTPException(422, "checksum: missing; a memory is what GET of this address answers under 'export'")
+        if "opponents" not in body:
+            raise HTTPException(422, "opponents: missing; a memory is what GET of this address answers under 'export'")
         await use(level, person, people.restore, text)
         return Response(status_code=204)
 

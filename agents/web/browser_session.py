@@ -13,7 +13,7 @@ from agents.play.current_game import CurrentGame, Event, Move
 from agents.play.hints import hint
 from agents.play.moves import count
 from agents.play.session import Session
-from agents.play.store import Home, PlayerFile
+from agents.play.store import Home, PlayerFile, link_digest
 from agents.web.form_fields import integer_field
 from agents.web.jobs import Jobs
 from agents.web.replay_pages import Watched
@@ -331,12 +331,13 @@ class Sessions:
         allowed: programs and directories that may play, as the command line named them.
 
     Attributes:
-        invited: names of the people who play from browsers of their own, by the token of their link.
+        links: tokens of the links that were made while this server runs, by the names of the people; the store keeps no token.
     """
 
     def __init__(self, home: Home, freeze: bool = False, allowed: Sequence[str] = ()) -> None:
         self.home = home
-        self.invited = home.invitations()
+        self.links: dict[str, str] = {}
+        self._invited = home.invitations()
         self.freeze = freeze
         self.allowed = tuple(allowed)
         self._browser_sessions: dict[str, BrowserSession] = {}
@@ -374,15 +375,23 @@ class Sessions:
                 theirs.release()
         return other.session
 
-    def token_of(self, name: str) -> str:
-        """The token of a player's link; empty where there is none."""
-        return next((token for token, invited in self.invited.items() if invited == name), "")
+    def invited(self, token: str) -> str:
+        """The name of the person whose link has this token; empty where there is none."""
+        return self._invited.get(link_digest(token), "")
+
+    def is_away(self, name: str) -> bool:
+        """Whether a player plays by a link, from a browser of their own."""
+        return name in self._invited.values()
 
     def invite(self, name: str, away: bool) -> None:
         """Gives a player a link, unless there is one, or takes it back, as the player is ``away`` or plays here."""
-        if away != bool(self.token_of(name)):
-            self.home.invite(name, secrets.token_hex(16) if away else "")
-            self.invited = self.home.invitations()
+        if away != self.is_away(name):
+            token = secrets.token_hex(16) if away else ""
+            self.home.invite(name, token)
+            self._invited = self.home.invitations()
+            self.links.pop(name, None)
+            if token:
+                self.links[name] = token
 
     def create(self, name: str) -> BrowserSession:
         """Creates a player and opens the player's seat."""

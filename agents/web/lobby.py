@@ -92,7 +92,7 @@ def lobby(request: Request) -> Response:
         fan=_FAN,
         ready=_prepared(request),
         friend=friend,
-        away=bool(request.sessions.token_of(friend)),
+        away=request.sessions.is_away(friend),
         people=[name for name in request.sessions.home.names() if name != browser.name] if not request.invited else [],
     )
 
@@ -131,7 +131,7 @@ def new(request: Request) -> Response:
         browser.begin()
         if friend:
             request.sessions.invite(friend, away=not request.form.get("here"))
-            if token := request.sessions.token_of(friend):
+            if token := request.sessions.links.get(friend):
                 browser.say(f"{friend} plays by this link: {request.address}/?token={token}")
         return request.go("/table")
     return request.go("/")
@@ -150,9 +150,12 @@ def _friend(request: Request, chosen: dict[str, str]) -> str:
 
 def players(request: Request) -> Response:
     """All players; where the table is handed over, whose turn it is."""
-    links = {name: f"{request.address}/?token={token}" for token, name in request.sessions.invited.items()}
-    turn = request.session.get("next", "")
-    return request.page("players.html", names=request.sessions.home.names(), player=request.who, links=links, turn=turn)
+    sessions, turn = request.sessions, request.session.get("next", "")
+    links = {name: f"{request.address}/?token={token}" for name, token in sessions.links.items()}
+    away = [name for name in sessions.home.names() if sessions.is_away(name)]
+    return request.page(
+        "players.html", names=sessions.home.names(), player=request.who, links=links, away=away, turn=turn
+    )
 
 
 def change_player(request: Request) -> Response:
@@ -163,7 +166,7 @@ def change_player(request: Request) -> Response:
         browser.session.set_option("opponent", MATCHED)
         return request.redirect_as(browser)
     if do == "switch":
-        if sessions.token_of(sessions.home.canonical_name(name)):
+        if sessions.is_away(sessions.home.canonical_name(name)):
             raise GinError(f"{name} plays by a link, in a browser of their own")
         return request.redirect_as(sessions.browser_session(name))
     if do == "free":
@@ -178,7 +181,9 @@ def change_player(request: Request) -> Response:
             raise GinError(
                 f"{name!r} would be removed with options, statistics, records and unfinished game; say that you mean it"
             )
-        sessions.free(sessions.home.canonical_name(name))
+        name = sessions.home.canonical_name(name)
+        sessions.free(name)
+        sessions.invite(name, away=False)
         sessions.home.remove(name)
     else:
         raise GinError(unknown_name("command", do, ("create", "switch", "free", "uninvite", "remove")))

@@ -53,7 +53,7 @@ class Request:
     @property
     def invited(self) -> str:
         """The name of the person whose link has opened this browser; empty for somebody who has the table's own address."""
-        return self.sessions.invited.get(self.session.get("token", ""), "")
+        return self.sessions.invited(self.session.get("token", ""))
 
     @property
     def sessions(self) -> Sessions:

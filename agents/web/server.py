@@ -67,7 +67,7 @@ def _answer(request: Request, name: str) -> Response:
         return request.problem(403, "That is not possible", "This page is not for somebody who was invited.")
     # The player is the one that the browser's session names, else the player who played last; nobody who has an own browser.
     named = home.find(request.session.get("player", ""))
-    named = None if request.sessions.token_of(named or "") else named
+    named = None if request.sessions.is_away(named or "") else named
     request.who = request.invited or named or home.last_player or ""
     if request.path not in _FOR_ALL:
         if request.session.get("next"):
@@ -211,7 +211,7 @@ def make_app(
                 token=token,
                 once=set() if once is None else once,
                 names=names,
-                invited=lambda token: token in sessions.invited,
+                invited=lambda token: bool(sessions.invited(token)),
             ),
         ],
         exception_handlers={HTTPException: _problem, 500: _problem},

@@ -31,7 +31,7 @@ def _values(request: Request) -> dict[str, Any]:
     browser.catch_up()
     friend = browser.session.friend
     # Two people who have no browsers of their own take turns at this one.
-    turns = friend is not None and not any(map(request.sessions.token_of, (friend.file.name, browser.name)))
+    turns = friend is not None and not any(map(request.sessions.is_away, (friend.file.name, browser.name)))
     return {"t": table_values(browser), "cloth": browser.session.options.cloth, "turns": turns}
 
 

@@ -355,6 +355,9 @@ def read_record(path: str | Path) -> Record:
         TextError: if the file cannot be read or does not hold a record; the message names the file and the line.
     """
     try:
+        # A pipe or a device might never end.
+        if Path(path).exists() and not Path(path).is_file():
+            raise TextError(f"{path} cannot be read: it is not a regular file")
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise TextError(f"{path} cannot be read: {reason_of(error)}") from None

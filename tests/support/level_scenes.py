@@ -1,10 +1,8 @@
 """A level of a small untrained network, and hands that it or others play."""
 
-import hashlib
 import json
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -74,9 +72,3 @@ def decisions() -> np.ndarray:
 
     play_series(Watcher(style("camper")), make_formula(1), series=30, hands=1, seed=8)
     return np.concatenate(seen)
-
-
-def checksum(values: dict[str, Any]) -> str:
-    """What a profile's file says under ``checksum`` of everything else in it."""
-    content = {key: value for key, value in values.items() if key != "checksum"}
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
