@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shlex
@@ -14,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from agents import cli
-from agents.files import LEFT_OVER_SECONDS, FileError, check_writable, write_json, write_text
+from agents.files import LEFT_OVER_SECONDS, FileError, check_writable, replacing, write_json, write_text
 from ginenv.errors import UnknownNameError
 from ginenv.tables.players import make_player
 from tests.support.refusals import refuses
@@ -71,6 +72,38 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     (tmp_path / "directory").symlink_to(tmp_path / "disk")
     with refuses(FileError, tmp_path / "disk"):
         check_writable(tmp_path / "directory")
+
+
+def test_files_have_the_modes_that_the_user_wants(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def mode(path: Path) -> int:
+        return path.stat().st_mode & 0o777
+
+    before = os.umask(0o027)
+    try:
+        for path, private in ((tmp_path / "new", False), (tmp_path / "private", True)):
+            write_text(path, "", private=private)
+        (tmp_path / "old").touch()
+        (tmp_path / "old").chmod(0o604)
+        write_json(tmp_path / "old", {})
+        with replacing(tmp_path / "new directory") as made:
+            write_json(made / "x", {})
+        (tmp_path / "new directory").chmod(0o700)
+        with replacing(tmp_path / "new directory", keep=True):
+            pass
+    finally:
+        os.umask(before)
+    assert [mode(tmp_path / name) for name in ("new", "private", "old")] == [0o640, 0o600, 0o604]
+    assert mode(tmp_path / "new directory") == 0o700 and mode(tmp_path / "new directory" / "x") == 0o640
+
+    # A file system that knows no modes loses nothing.
+    def refuse(*arguments: object, **options: object) -> None:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(os, "chmod", refuse)
+    write_text(tmp_path / "old", "again")
+    with replacing(tmp_path / "new directory", keep=True) as made:
+        write_text(made / "y", "again")
+    assert (tmp_path / "old").read_text() == "again" and len(list((tmp_path / "new directory").iterdir())) == 2
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,6 @@ from typing import Any
 
 import pytest
 
-import agents.files
-
 # ``open`` and what is written to open files are counted too.
 _CALLS = ("mkdir", "rename", "replace", "link", "unlink", "remove", "rmdir", "chmod", "fsync", "sendfile")
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
@@ -92,5 +90,4 @@ def faults(at: int, kill: bool, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fau
         patched.setattr(os, "open", counting_os_open)
         for name in _CALLS:
             patched.setattr(os, name, state.counted(name, getattr(os, name)))
-        patched.setattr(agents.files, "_exchange", state.counted("exchange", agents.files._exchange))
         yield state

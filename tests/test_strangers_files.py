@@ -1,0 +1,166 @@
+"""Files that others wrote, levels and tables of decisions among them: read, or refused in one short sentence, soon, and nothing is run."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import struct
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from agents.config import ConfigError, load_config
+from agents.files import JsonError, parse_json, read_json
+from agents.levels.level import LEVEL, load_level
+from agents.levels.package import build_level
+from agents.levels.responses import RESPONSES
+from agents.network.checkpoint import METADATA, WEIGHTS, CheckpointError, load_checkpoint, save_checkpoint
+from agents.network.model_card import model_card
+from agents.network.nets import Actor
+from ginenv.errors import GinError
+from tests.support import damaged_games
+from tests.support.mutations import changed_bytes, changed_values, check_reader
+from tests.support.refusals import refuses
+from tests.support.scale import SCALE
+
+CASES = 100 * SCALE
+DEEP = "[" * 100_000 + "]" * 100_000
+NASTY = {
+    "deep": DEEP, "deep inside": '{"format": ' + DEEP + "}", "digits": '{"format": ' + "9" * 5000 + "}", "no text": b"\xff\xfe\x00",
+    "half a character": '{"format": "\\ud800", "\\udfff": 1}', "nothing": "", "a list": "[]", "not a number": "NaN",
+    "lists for values": '{"format": 1, "settings": [], "widths": {}}', "long": json.dumps({"format": "x" * 900_000, "y" * 900_000: 1}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [LEVEL, METADATA, RESPONSES])
+def test_nasty_json_in_a_level_is_one_short_sentence(name: str, directory: Path, tmp_path: Path) -> None:
+    for kind, content in NASTY.items():
+        place = tmp_path / kind
+        shutil.copytree(directory, place)
+        (place / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+        with pytest.raises(GinError) as raised:
+            load_level(place)
+        assert "\n" not in str(raised.value) and len(str(raised.value)) < 1200 + len(str(place)), kind
+
+
+def test_the_reader_reads_what_json_can_hold() -> None:
+    values = {"a": [1, -2.5, True, None, "ä🂡"], "b": {"c": 2**64 - 1}, "d": float("inf"), "e": 0.1 + 0.2}
+    assert parse_json(json.dumps(values)) == values == parse_json(json.dumps(values, ensure_ascii=False).encode())
+    for text in (DEEP, "9" * 5000, '"\\udc00"', '"\udc00"', b"\xff", ""):
+        with pytest.raises(JsonError):
+            parse_json(text)
+
+
+def test_what_is_no_file_is_refused_and_does_not_hang(tmp_path: Path) -> None:
+    """A pipe into which nobody writes; a device without an end."""
+    os.mkfifo(tmp_path / "pipe")
+    for place in (tmp_path / "pipe", "/dev/zero", tmp_path):
+        with refuses(OSError):
+            read_json(place)
+        with refuses(ConfigError, place):
+            load_config(place)
+    with (tmp_path / "huge").open("wb") as file:
+        file.truncate(1 << 40)
+    with refuses(OSError, "64 MiB"):
+        read_json(tmp_path / "huge")
+
+
+@pytest.mark.parametrize(
+    "text", ["seed: !!python/name:os.system x", "seed: !!bool x", "a: " + "[" * 9999, "a: 2020-99-99", "1: 2", "\0"]
+)
+def test_yaml_that_is_no_configuration_is_one_sentence(text: str, tmp_path: Path) -> None:
+    (tmp_path / "c.yaml").write_text(text)
+    with refuses(ConfigError, tmp_path / "c.yaml") as raised:
+        load_config(tmp_path / "c.yaml")
+    assert "\n" not in str(raised.value)
+
+
+def test_damaged_tables_of_decisions_are_read_or_refused(tmp_path: Path) -> None:
+    report = damaged_games.check(tmp_path, 1, CASES)
+    assert not report.failures and report.refused > CASES / 3, report.failures[:5]
+
+
+# --- checkpoints ----------------------------------------------------------------------------------------------------------------
+
+
+def rewrite(path: Path, change: Callable[[Any], Any]) -> None:
+    """Changes the header of a file of weights."""
+    content = path.read_bytes()
+    (length,) = struct.unpack("<Q", content[:8])
+    header = json.dumps(change(json.loads(content[8 : 8 + length]))).encode()
+    path.write_bytes(struct.pack("<Q", len(header)) + header + content[8 + length :])
+
+
+def describe(directory: Path, **changes: Any) -> None:
+    """Writes the metadata again, with the hashes of the files beside it."""
+    metadata = read_json(directory / METADATA) | changes
+    metadata["weights_sha256"] = hashlib.sha256((directory / WEIGHTS).read_bytes()).hexdigest()
+    (directory / METADATA).write_text(json.dumps(metadata))
+
+
+@pytest.fixture
+def sound(tmp_path: Path) -> Path:
+    about = {"command": "c", "decisions": 5, "minutes": 3.5, "panel": {"random": {"games_won": 0.5, "half_width": 0.1}}}
+    save_checkpoint(tmp_path / "net", Actor((2,)), (2,), about)
+    return tmp_path / "net"
+
+
+def test_damaged_checkpoints_are_refused_soon(sound: Path) -> None:
+    rng = np.random.default_rng(1)
+    metadata, weights = read_json(sound / METADATA), (sound / WEIGHTS).read_bytes()
+
+    def cases() -> Iterator[tuple[str, Callable[[], object]]]:
+        for case in range(CASES):
+            message, about = ("", metadata) if case % 2 else changed_values(metadata, rng)
+            (sound / METADATA).write_text(json.dumps(about))
+            (sound / WEIGHTS).write_bytes(weights)
+            if case % 4 == 1:
+                rewrite(sound / WEIGHTS, lambda header: changed_values(header, rng)[1])
+            elif case % 4 == 3:
+                # The length of the header, the header, or all.
+                end = int(rng.choice([8, 400, len(weights)]))
+                (sound / WEIGHTS).write_bytes(changed_bytes(weights[:end], rng) + weights[end:])
+            if case % 2:
+                describe(sound)
+            yield f"case {case}: {message}", lambda: load_checkpoint(sound)
+            yield f"card {case}: {message}", lambda: model_card(sound)
+
+    report = check_reader(cases(), lambda read: read())
+    assert not report.failures and CASES // 2 < report.refused < 2 * CASES, report.failures[:5]
+
+
+@pytest.mark.parametrize(
+    ("changes", "facts"),
+    [
+        ({"widths": [8192] * 20}, [f"{19 * 8192**2:,}"]),
+        ({"widths": [1] * 33}, [1, 32]),
+        ({"heuristic_features": 3}, ["heuristic_features", 0, 105, 3]),
+    ],
+)
+def test_no_network_is_built_that_the_weights_do_not_fit(
+    changes: dict[str, Any], facts: list[Any], sound: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    describe(sound, **changes)
+    monkeypatch.setattr(Actor, "__init__", lambda *rest: pytest.fail("a network was built"))
+    with refuses(CheckpointError, *facts):
+        load_checkpoint(sound)
+
+
+def test_a_checkpoint_that_describes_itself_wrongly_makes_no_level(directory: Path, tmp_path: Path) -> None:
+    shutil.copytree(directory, place := tmp_path / "level")
+    metadata = json.loads((place / METADATA).read_text())
+    for key, value in (
+        ("critic", {"widths": [10**9, 10**9]}),
+        ("widths", None),
+        ("about", []),
+        ("weights_sha256", None),
+    ):
+        (place / METADATA).write_text(json.dumps(metadata | {key: value}))
+        with refuses(GinError, "checkpoint", key):
+            build_level(tmp_path / "new", load_level(str(directory)).settings, place)
+        assert not (tmp_path / "new").exists()
