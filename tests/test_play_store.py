@@ -160,15 +160,18 @@ def test_a_store_that_cannot_be_read_is_left_as_it_is(tmp_path):
     with refuses(FileError, "gin.sqlite3"):
         Home(tmp_path)
     assert path.read_bytes() == b"dear diary\n" * 1000
-    # That of another program, or of another version.
+    # That of another program or version, and one in which something else happens than this program does.
     path.unlink()
-    with sqlite3.connect(path) as other:
-        other.execute("CREATE TABLE player (name TEXT)")
-    other.close()
+    change(tmp_path, "CREATE TABLE player (name TEXT)")
     before = path.read_bytes()
     with refuses(FileError, "gin.sqlite3"):
         Home(tmp_path)
     assert path.read_bytes() == before
+    path.unlink()
+    Home(tmp_path).close()
+    change(tmp_path, "CREATE TRIGGER spy AFTER UPDATE ON player BEGIN DELETE FROM game; END")
+    with refuses(FileError, "gin.sqlite3"):
+        Home(tmp_path)
 
 
 def test_a_closed_store_holds_no_file(tmp_path):

@@ -162,9 +162,10 @@ class Database:
                 raise
 
     def _is_new(self) -> bool:
-        """Whether the file holds nothing; refuses one whose tables are not those of this program."""
-        made = {row["sql"] for row in self.rows("SELECT sql FROM sqlite_master")}
-        if made and not made.issuperset(_SCHEMA):
+        """Whether the file holds nothing; refuses one with other tables than this program's, or with triggers."""
+        rows = self.rows("SELECT type, sql FROM sqlite_master")
+        made = {row["sql"] for row in rows}
+        if made and (not made.issuperset(_SCHEMA) or any(row["type"] == "trigger" for row in rows)):
             raise FileError(f"{self.path} cannot be used: its tables are not those that this program makes")
         return not made
 
