@@ -1,4 +1,4 @@
-"""The table in the terminal as a program behind a pseudo-terminal."""
+"""``gin play`` as a program behind a pseudo-terminal."""
 
 import fcntl
 import os
@@ -16,21 +16,18 @@ import pytest
 
 from agents import cli
 from agents.play.store import Home, StoreError
-from agents.play.terminal.commands import GROUPS, parse_command
 from tests.support.refusals import refuses
-from tests.support.session_scenes import FITS, KNOCKS, MANY_WAYS, NO_MELD, deck, prepared
 
 
 class Program:
     """``gin play`` behind a pseudo-terminal."""
 
-    PROMPT = re.compile(r"(?:> |\(yes/no[^)\n]*\) )$")
+    PROMPT = re.compile(r"> $")
     ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b[=>]|\r")
 
     def __init__(self, *arguments: str) -> None:
         master, slave = pty.openpty()
         environment = os.environ | {"TERM": "xterm", "COLUMNS": "100", "LINES": "50", "PYTHONIOENCODING": "utf-8"}
-        self.sent: list[str] = []
         self.process = subprocess.Popen(
             [sys.executable, "-c", "from agents import cli; cli.main()", "play", *arguments],
             stdin=slave,
@@ -67,7 +64,6 @@ class Program:
         return self.ESCAPES.sub("", raw.decode("utf-8", "replace"))
 
     def say(self, line: str) -> str:
-        self.sent.append(line)
         os.write(self.master, f"{line}\n".encode())
         self.screen = self.read()
         return self.screen
@@ -90,101 +86,41 @@ class Program:
 
 
 def person(screen: str) -> str:
-    """What somebody would type who follows the hints and otherwise does the first thing that is offered."""
-    if "yes/no" in screen.splitlines()[-1]:
-        return "yes"
-    if screen.endswith("next hand> "):
+    """What somebody would type who follows the hints, and otherwise goes on or asks for one."""
+    if screen.splitlines()[-1].startswith("Enter"):
         return ""
-    hints = re.findall(
-        r"Hint: (discard|knock with|take the upcard|draw from the stock|pass|be done)(?: the (\S\S))?", screen
+    keys = {"discard": "", "knock with": "k ", "take the upcard": "t", "draw from the stock": "s", "pass": "p"}
+    hints = re.findall(rf"Hint: ({'|'.join(keys)})(?: the (\S\S))?", screen)
+    return keys[hints[-1][0]] + hints[-1][1] if hints else "h"
+
+
+def test_a_game_goes_on_after_a_kill_and_after_ctrl_c_to_its_end(tmp_path):
+    program = Program(
+        "--home", str(tmp_path), "--player", "Ann", "--seed", "5", "--rules", "gr,target=40", "--opponent", "easy"
     )
-    if hints:
-        keys = {
-            "discard": "d ",
-            "knock with": "k ",
-            "take the upcard": "t",
-            "draw from the stock": "s",
-            "pass": "p",
-            "be done": "n",
-        }
-        return keys[hints[-1][0]] + hints[-1][1]
-    return "h"
-
-
-# Each command, and what is shown after it.
-LOOKING_AROUND = {
-    "help": "play to gin", "rules dg-standard": "The rules are Standard", "rule target 40": "Standard, target 40", "? done": "end your",
-    "rule": "undercut_bonus", "opponent": "formula", "opponent formulla": "did you mean 'formula'", "options": "always_resume",
-    "opponent formula": "Your opponent is Formula", "set easy_game on": "easy_game is now on", "player Spreader": "Spreader is at",
-    "resume": "take the K♦ or pass", "p": "knock with the", "knock KC": "spread 1", "spread 2": "knock by Spreader", "next hand": "hand 2",
-    "menu": "Spreader is at", "switch Layer": "Layer is at", "r": "Formula passes on the K♦", "pass": "lay off", "l 7S": "lay off",
-    "lay off JS": "lay off the 3♥", "done": "knock by Formula", "score": "laid off in hand 1", "player Ginny": "Ginny is at",
-    "resume ": "take the K♦ or pass", "p ": "go gin with the K♣", "gin": "gin by Ginny", "create Temp": "Temp is at", "players": "* Temp",
-    "player Ann": "Ann is at", "remove Temp": "Remove 'Temp'", "yes": "Temp is removed", "learned level-1": "level-1", "y": "level-1",
-    "new": "hand 1",
-}  # fmt: skip
-AT_THE_TABLE = ["sort value descending", "u", "v", "move 1 3", "show", "w", "score", "g", "play to gin", "stats"]
-
-
-def test_a_whole_game_behind_a_pseudo_terminal_with_every_command(tmp_path):
-    home = Home(tmp_path)
-    for name, game in {
-        "Spreader": prepared("ht1", deck(MANY_WAYS, NO_MELD, "KD", "KC"), 0),
-        "Layer": prepared("ht1", deck(KNOCKS, FITS, "KD", "KC"), 1),
-        "Ginny": prepared("eaai", deck("3S 3C 3D 3H 8S 9S TS 4H 5H 6H", NO_MELD, "KD", "KC"), 0),
-    }.items():
-        file = home.create(name)
-        file.game = game.to_json()
-        file.save()
-        file.close()
-    program = Program("--home", str(tmp_path), "--player", "Ann", "--opponent", "simple", "--seed", "5")
-    for line, words in LOOKING_AROUND.items():
-        if line == "y":
-            program.say("reset level-1")
-        assert words in program.say(line), f"{line}: {program.screen}"
-    # A whole game: looking around at the first discard, then by the hints.
-    looked = False
-    while not program.screen.endswith("menu> "):
-        if not looked and "Your turn: discard" in program.screen:
-            looked = True
-            for line in AT_THE_TABLE:
-                program.say(line)
-            card = re.findall(r"^Ann +(\S\S)", program.say("show"), re.MULTILINE)[-1]
-            assert " by Formula (easy game)" in program.say(f"knock {card}") or "not a knock" in program.screen
-        else:
-            program.say(person(program.screen))
-    assert "the game." in program.screen and "boxes" in program.screen
-    assert "Formula (easy game)" in program.say("statistics")
-    path = tmp_path / "game.gin"
-    for line, words in {
-        "records": "1 ", f"export 1 {path}": "is in", f"import {path}": "is among the games of", "replay": "step 1 of", "": "step 2 of",
-        "q": "", "reset stats": "", "yes": "The statistics are reset", "statistics": "not played a hand yet",
-        "practice draw": "from the set", "menu": "0 answers so far", "quit": "Good-bye",
-    }.items():  # fmt: skip
-        assert words in program.say(line), f"{line}: {program.screen}"
-    assert program.end() == 0
-    given = {parse_command(line)[0] for line in program.sent if line not in ("", "yes", "y")}
-    assert given >= {command.words[0] for group in GROUPS.values() for command in group}
-
-
-def test_a_game_goes_on_after_a_kill_and_after_both_ways_to_leave(tmp_path):
-    options = ["--player", "Ann", "--seed", "5", "--rules", "gr", "--opponent", "easy"]
-    program = Program("new", "--home", str(tmp_path), *options)
     for _ in range(7):
         program.say(person(program.screen))
-    table = program.say("show").split("\n\n")[-1]
+    table = program.say("").split("\n\n")[-1]
     with refuses(StoreError, "Ann"):
         Home(tmp_path).open("Ann")
     os.killpg(program.process.pid, signal.SIGKILL)
     program.end()
-    program = Program("resume", "--home", str(tmp_path))
+    program = Program("--home", str(tmp_path))
     assert program.screen.split("\n\n")[-1] == table
     shown, status = program.leave(b"\x03")
-    assert "Saved; 'resume' goes on with the game." in shown and status == 0 and "Traceback" not in shown
+    assert "'gin play' goes on with it" in shown and status == 0 and "Traceback" not in shown
+    program = Program("--home", str(tmp_path))
+    while "begins another game" not in program.screen:
+        program.say(person(program.screen))
+    assert "the game." in program.screen and "total" in program.screen
+    assert "Easy: " in program.say("stats")
+    assert "Good-bye" in program.say("q") and program.end() == 0
+    with Home(tmp_path) as home:
+        assert [game.over for game in home.games("Ann")] == [True]
 
 
 def test_the_end_of_input_saves_and_leaves(tmp_path, monkeypatch, capsys):
-    answers = iter(["Ann", "new"])
+    answers = iter(["Ann"])
 
     def read(prompt: str) -> str:
         try:
@@ -193,21 +129,21 @@ def test_the_end_of_input_saves_and_leaves(tmp_path, monkeypatch, capsys):
             raise EOFError from None
 
     monkeypatch.setattr("builtins.input", read)
-    cli.run("gin", "play", ["--home", str(tmp_path), "--seed", "3", "--freeze"])
-    assert "Saved; 'resume' goes on with the game." in capsys.readouterr().out
+    # A size that a terminal does not know.
+    monkeypatch.setenv("COLUMNS", "0")
+    cli.run("gin", "play", ["--home", str(tmp_path), "--seed", "3", "--set", "learning=off", "sort=value"])
+    assert "'gin play' goes on with it" in capsys.readouterr().out
     file = Home(tmp_path).open("Ann")
-    # The flag is for this session alone.
-    assert file.game is not None and file.options.learning
+    assert file.game is not None and not file.options.learning and file.options.sort == "value"
     file.close()
 
 
 @pytest.mark.parametrize(
     ("arguments", "facts"),
     [
-        (["replay", "nowhere.gin"], "nowhere.gin"), (["--player", "a|b"], "'a|b' 20"), (["--player", ""], "'' 20"), (["replay"], "FILE"),
-        (["resume", "--player", "Ghost"], "'Ghost'"), (["--player", "Ann", "--rules", "dg-standart"], "'dg-standard'"),
-        (["--home", "/dev/null/x"], "/dev/null"),
-        (["--seed", "-1"], "--seed 0 -1"),
+        (["--player", "a|b"], "'a|b' 20"), (["--player", "Ann", "--rules", "dg-standart"], "'dg-standard'"),
+        (["--player", "Ann", "--set", "sort"], "--set 'sort'"), (["--player", "Ann", "--set", "sort=suite"], "'suit'"),
+        (["--home", "/dev/null/x"], "/dev/null"), (["--seed", "-1"], "--seed 0 -1"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_one_sentence_and_a_status(tmp_path, arguments, facts):

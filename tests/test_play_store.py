@@ -145,8 +145,8 @@ def test_a_damaged_game_is_quarantined(talk):
             game["record"][place] = line.replace("KC", "KD")
     talk.session.file.statistics.tally("gr", "easy").hands = 4
     talk.session.file.game = game
-    shown = talk.say("resume", "resume")
-    assert "the unfinished game cannot go on (game: record: line" in shown and "there is no unfinished game" in shown
+    with refuses(GinError, "the unfinished game cannot go on (game: record: line"):
+        talk.say()
     assert json.loads((talk.home.path / "damaged" / "game.json-1").read_text()) == game
     assert talk.stored["game"] is None and talk.stored["statistics"][0]["hands"] == 4
     for change in ({"seed": "x"}, {"record": None}, {"order": ["ZZ"]}, {"name": "../x"}):
@@ -215,7 +215,7 @@ def test_full_disk_is_reported_and_saved_files_stay(talk):
     assert notice.endswith("cannot be used: database or disk is full; what was saved before is still there.")
     assert talk.stored == before
     talk.home.database.run("PRAGMA max_page_count = 1000000")
-    assert "knock by Ann" in talk.say("resume", "k KC") and talk.session.notices() == []
+    assert "knock by Ann" in talk.say("k KC") and talk.session.notices() == []
 
 
 def test_an_ended_hand_is_written_once_it_can_be(talk):
@@ -254,44 +254,30 @@ def test_hands_and_decisions_are_rows_that_agree_with_the_record(talk):
     talk.session.file.write_record("first", played(1, seed=4), ("Ann", "simple"))
     talk.session.file.save()
     assert query(talk.home.path, "SELECT count(*) FROM game")[0][0] == 1
-    talk.session.switch("Bob", create=True)
-    talk.session.remove("Ann")
+    talk.session.close()
+    talk.home.remove("Ann")
     for table in ("game", "hand", "decision"):
         assert query(talk.home.path, f"SELECT count(*) FROM {table}") == [(0,)]
 
 
-def test_records_travel(talk, tmp_path):
+def test_records_travel(talk):
     texts = {
         "mine": format_record(played(2), ("simple", "ANN"), "a note"),
         "others": format_record(played(20, rules="gr"), ("x", "y")),
         "hand": format_record(played(1).played[0]),
     }
     for name, text in texts.items():
-        (tmp_path / f"{name}.gin").write_text(text, encoding="utf-8")
-        assert "is among your records as number" in talk.session.import_record(str(tmp_path / f"{name}.gin"))
+        talk.session.file.import_record(name, text)
     games = {game.name: game for game in talk.session.file.games()}
     assert (games["mine"].seat, games["others"].seat, games["hand"].seat) == (1, None, None)
     assert games["others"].over and games["hand"].over and not games["mine"].over
     for name, game in games.items():
-        assert talk.home.record_text(game.id) == texts[name]
-        number = [each.id for each in talk.session.file.games()].index(game.id) + 1
-        talk.session.export_record(str(number), str(tmp_path / f"{name}-again.gin"))
-        assert (tmp_path / f"{name}-again.gin").read_text(encoding="utf-8") == texts[name]
+        assert talk.session.file.record_text(game.id) == texts[name]
     with refuses(StoreError, "Ann", "mine"):
-        talk.session.import_record(str(tmp_path / "mine.gin"))
-    with refuses(GinError, "mine.gin"):
-        talk.session.export_record("1", str(tmp_path / "mine.gin"))
-    with refuses(GinError, "broken.gin, line 1"):
-        (tmp_path / "broken.gin").write_text("dear diary\n")
-        talk.session.import_record(str(tmp_path / "broken.gin"))
+        talk.session.file.import_record("mine", texts["mine"])
+    with refuses(GinError, "line 1"):
+        talk.session.file.import_record("broken", "dear diary")
     assert len(talk.session.file.games()) == 3
-
-
-def test_the_keys_of_a_game_in_play_are_not_given_away(talk, tmp_path):
-    game = prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0)
-    shown = talk.resume(game, "p", "k KC", f"export 1 {tmp_path / 'x.gin'}")
-    assert "this game is still in play; its record can be saved when it is over" in shown
-    assert not (tmp_path / "x.gin").exists()
 
 
 def write(home: Path, name: str, count: int, answers: Connection) -> None:

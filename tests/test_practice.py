@@ -27,6 +27,7 @@ from agents.play.practice import EVERYBODY, KINDS, MINE, POSITIONS, Exercise, Pr
 from agents.play.review import analyse_games, mistakes
 from agents.play.skill import skill, standing
 from agents.play.store import Home, StoreError
+from agents.play.terminal import practise
 from ginenv.engine.actions import actions_of, parse_action
 from ginenv.errors import GinError, IllegalActionError
 from ginenv.hands.text import parse_view
@@ -272,11 +273,14 @@ def test_practice_at_the_terminal(talk, monkeypatch) -> None:
     exercise = practice.next("discard")
     assert exercise is not None
     best = next(each["best"] for each in read_json(POSITIONS)["positions"] if each["position"] == exercise.position)
-    shown = talk.say("practice discard", "frobnicate", "take", best, "q", "statistics")
+    talk.answers = ["frobnicate", "take", best, "q"]
+    practise(talk.terminal, talk.home, "Ann", "discard")
+    shown = " ".join(talk.screen.getvalue().split())
     assert "frobnicate" in shown and "you cannot take the upcard now" in shown
     assert re.search(r"Right.* The expert: discard ", shown) and "It comes again in 10 minutes" in shown
     assert "1 answer so far, 1 right" in shown
-    assert talk.say("practice gin").count("'gin'") == 1
+    with refuses(GinError, "gin"):
+        practise(talk.terminal, talk.home, "Ann", "gin")
 
 
 def test_skill_and_rating_stand_beside_each_other_at_both_tables(home: Home, analyst: Analyst, monkeypatch) -> None:
@@ -293,7 +297,9 @@ def test_skill_and_rating_stand_beside_each_other_at_both_tables(home: Home, ana
     assert len(windows) > 1 and f"{100 * windows[-1].loss.mean:.2f} %" in over_time and "analysed hands" in cost
     assert str(person_rating(home.path, "Ann")) in rated and "after 3 hands" in rated and len(ratings) == 3
     talk = Talk(home.path)
-    shown = [" ".join(talk.say("practice", "q", *rest).split()) for rest in ([], ["statistics"])]
+    shown = [" ".join(talk.say("stats", new=True).split())]
+    practise(talk.terminal, home, "Ann")
+    shown.append(" ".join(talk.screen.getvalue().split()))
     talk.session.close()
     ann = Guest(home.path)
     shown += [plain(ann.get(path)) for path in ("/practice", "/statistics")]

@@ -7,7 +7,7 @@ from agents.arena import MatchSettings, play_match
 from agents.arena.configs import TournamentConfig
 from agents.arena.tournament import Tournament
 from agents.deal_streams import Domain, deal_keys, salted
-from agents.play.terminal.app import run as play
+from agents.play.terminal import play
 from agents.programs.player import OutsidePlayer
 from ginenv.engine.cards import parse_cards
 from ginenv.engine.engine import STATE, shuffle
@@ -118,9 +118,7 @@ def test_blocks_of_a_tournament_have_salts_of_their_own_and_built_in_players_non
     assert not any(salt in (tmp_path / "out" / "tournament.json").read_text() for salt in salts)
 
 
-def test_no_seeded_game_at_the_table_against_a_program(program, tmp_path, capsys, monkeypatch):
+def test_no_seeded_game_at_the_table_against_a_program(program, tmp_path):
     spec, _ = program
-    monkeypatch.setattr("builtins.input", lambda prompt: "quit")
-    options = ["new", "--home", str(tmp_path / "home"), "--player", "Ann", "--opponent", spec]
-    play([*options, "--seed", "5"])
-    assert "without --seed" in " ".join(capsys.readouterr().out.split())
+    with refuses(GinError, "--seed"):
+        play(home=tmp_path / "home", player="Ann", opponent=spec, seed=5)

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from agents.arena.results import weighted
-from agents.play.opponents import describe_level_learning
 from agents.play.store import Home
 from agents.web.browser_session import Sessions
 from agents.web.pages import static_file, with_symbols
@@ -83,7 +82,7 @@ def test_statistics_are_reset_only_if_meant(guest):
 
 
 def test_what_a_level_learns_is_shown_frozen_and_reset(guest, directory, tmp_path):
-    from agents.levels.describe import what_is_learned
+    from agents.levels.describe import describe_learning, what_is_learned
     from agents.levels.level import load_level
 
     level = str(directory)
@@ -99,7 +98,7 @@ def test_what_a_level_learns_is_shown_frozen_and_reset(guest, directory, tmp_pat
     for trait in found.clear_traits:
         assert f"{trait.name}: {trait.words}" in shown and trait.case in shown
     # The terminal's text is made of the same.
-    in_terminal = describe_level_learning(level, "Ann", home)
+    in_terminal = describe_learning(home.path, load_level(level), "Ann", home.last_hands)
     assert all(f"{trait.name}: {trait.words}" in in_terminal for trait in found.clear_traits)
     assert found.difference in in_terminal
     assert found.position and f"hand {found.position.hand} of game {found.position.game}" in shown

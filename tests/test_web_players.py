@@ -92,7 +92,6 @@ def test_registered_players_take_options_that_name_no_file():
 def test_in_the_terminal_a_store_names_no_program_either(talk, tmp_path):
     name = names_of(tmp_path)[0]
     talk.session.file.options = talk.session.options.model_copy(update={"opponent": name})
-    talk.say("new", "learned")
+    with pytest.raises(GinError):
+        talk.say(new=True)
     assert talk.session.file.game is None and not (tmp_path / "trace").exists()
-    talk.say(f"opponent {name}", "new")
-    assert (tmp_path / "trace").exists(), "what is typed is from the command line"

@@ -42,16 +42,12 @@ class Command(NamedTuple):
 
 
 COMMANDS = {
-    "play": Command(
-        "agents.play.terminal.app:run", "a table to play at in the terminal", reads_arguments=True, extra="match"
-    ),
+    "play": Command("agents.play.terminal:play", "a game in the terminal, question by question", extra="match"),
     "web": Command("agents.web.app:run", "the table in the browser", reads_arguments=True, extra="web"),
     "serve": Command(
         "agents.serve.app:run", "players over HTTP; --mcp: hands for language models", reads_arguments=True, extra="web"
     ),
-    "practice": Command(
-        "agents.play.terminal.practice:run", "your mistakes and a set of positions, to play again", reads_arguments=True
-    ),
+    "practice": Command("agents.play.terminal:practice", "your mistakes and a set of positions, to play again"),
     "analyse": Command("agents.cli.analyse:analyse", "RECORD, POSITION: what decisions cost; --mistakes: yours"),
     "train": Command("agents.cli.train:train", "trains an agent by self-play and exports it", False, extra="train"),
     "average": Command("agents.cli.train:average", "CHECKPOINT ...: averages the weights of checkpoints", False),
@@ -109,6 +105,10 @@ def run(program: str, command: str, arguments: Sequence[str]) -> None:
         os.getcwd()
     except FileNotFoundError:
         sys.exit(f"{name}: the current directory has been deleted; change to another one")
+    for size in ("COLUMNS", "LINES"):
+        # An unknown size, as some terminals write it: libraries would break lines after no character.
+        if os.environ.get(size) == "0":
+            del os.environ[size]
     if chosen.one_thread:
         os.environ.setdefault("OMP_NUM_THREADS", "1")
     for stop in STOPS:

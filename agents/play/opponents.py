@@ -8,7 +8,7 @@ from __future__ import annotations
 import shlex
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +18,6 @@ from ginenv.engine.actions import KNOCK, PHASE_DISCARD
 from ginenv.engine.rules import Rules
 from ginenv.errors import GinError
 from ginenv.tables.players import BasePlayer, Player, PlayerSpec, close_players, make_player, parse_player
-
-if TYPE_CHECKING:
-    from agents.play.store import Home
 
 
 class EasyGame(BasePlayer):
@@ -104,7 +101,6 @@ def _check_program(spec: PlayerSpec) -> None:
 
 def _levels() -> Any:
     try:
-        import agents.levels.describe
         import agents.levels.level
         import agents.levels.player
         import agents.levels.profile
@@ -131,16 +127,6 @@ def checked_level(level: str) -> str:
     if not spec.is_level:
         raise GinError(f"{level!r} is not a level; a level is level-1 to level-4 or a directory that holds one")
     return spec.argument or spec.kind
-
-
-def describe_level_learning(level: str, person: str, home: Home) -> str:
-    """What a level has learned of a person and as a whole, in words and numbers.
-
-    Raises:
-        GinError: if there is no such level, or what it has learned cannot be read.
-    """
-    name, levels = checked_level(level), _levels()
-    return levels.describe.describe_learning(home.path, levels.level.load_level(name), person, home.last_hands)
 
 
 def reset_level(level: str, home: Path) -> str:

@@ -8,10 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
-from agents.files import write_text, writing
 from agents.play.allowed import check_allowed
 from agents.play.current_game import CurrentGame
 from agents.play.display_names import display_opponent, display_rules
@@ -22,7 +20,6 @@ from agents.play.options import FRIEND, GR, Options, friend_of, preset_of
 from agents.play.records_table import StoredGame
 from agents.play.store import Home, PlayerFile
 from ginenv.errors import GinError
-from ginenv.hands.records import Record, read_record
 from ginenv.hands.text import parse_rules
 from ginenv.tables.players import Player, close_players, parse_player
 
@@ -46,7 +43,7 @@ class Session:
             can play a friend here.
 
     Attributes:
-        allowed: these names; a table adds what the person types.
+        allowed: these names.
         game: the game in play, or None.
         friend: the friend's session, while a game with a friend is in play.
     """
@@ -118,7 +115,7 @@ class Session:
     def resume(self) -> CurrentGame:
         """Continues the unfinished game; a damaged one is set aside, as the error says."""
         if self.file.game is None:
-            raise GinError("there is no unfinished game; 'new' begins one")
+            raise GinError("there is no unfinished game")
         game = self._read_game()
         if not friend_of(game.opponent):
             return self._open(game)
@@ -219,14 +216,11 @@ class Session:
 
     def choose_friend(self, name: str) -> None:
         """Chooses another person of this place as the opponent of the next game."""
-        self.file.options = self.options.model_copy(update={"opponent": FRIEND + self.other(name)})
+        friend = self.home.canonical_name(name)
+        if friend == self.file.name:
+            raise GinError(f"{friend!r} is playing at this table; name another player")
+        self.file.options = self.options.model_copy(update={"opponent": FRIEND + friend})
         self.file.save()
-
-    def set_rule(self, name: str, value: str) -> str:
-        """Changes one of the chosen rules."""
-        name = name.strip().lower().replace("-", "_")
-        others = [part for part in self.options.rules.split(",") if not part.startswith(f"{name}=")]
-        return self.set_option("rules", ",".join([*others, f"{name}={value.strip().lower()}"]))
 
     def reset_statistics(self, name: str = "") -> str:
         """Resets the statistics of a variation or an opponent, or all of them."""
@@ -236,61 +230,10 @@ class Session:
         self.file.save()
         return "The statistics are reset."
 
-    def other(self, name: str) -> str:
-        """The exact spelling of the name of a player who exists and is not the one who plays now."""
-        if not name:
-            raise GinError("which player? 'players' lists them")
-        stored_name = self.home.canonical_name(name)
-        if stored_name == self.file.name:
-            raise GinError(f"{stored_name!r} is playing at this table; name another player")
-        return stored_name
-
-    def switch(self, name: str, create: bool = False) -> None:
-        """Lets another player play, known or created now; a game in play is left as saved."""
-        file = self.home.create(name) if create else self.home.open(self.other(name))
-        self.leave_game()
-        self.file.close()
-        self.file = file
-
-    def remove(self, name: str) -> str:
-        """Removes another player with options, statistics, records and unfinished game."""
-        stored_name = self.other(name)
-        self.home.remove(stored_name)
-        return f"{stored_name} is removed."
-
-    def stored_game(self, which: str = "") -> StoredGame:
-        """One of the player's games by its number, or the last one when left out."""
+    def stored_game(self, number: int) -> StoredGame:
+        """One of the player's games by its number, from 1."""
         games = self.file.games()
-        if not games:
-            raise GinError("there is no record yet" + "; 'replay FILE' opens one from elsewhere" * (not which))
-        number = int(which) if which.isdecimal() else 0
-        if which and not 1 <= number <= len(games):
-            raise GinError(f"there is no record {which}; your records are numbered 1 to {len(games)}")
+        if not 1 <= number <= len(games):
+            numbered = f"; your records are numbered 1 to {len(games)}" if games else ""
+            raise GinError(f"there is no record {number}{numbered}")
         return games[number - 1]
-
-    def record(self, which: str = "") -> tuple[str, Record]:
-        """A record with its name: one of the player's by its number, a file's by its path, or the player's last when left out."""
-        if which and not which.isdecimal():
-            path = Path(which).expanduser()
-            return path.name, read_record(path)
-        game = self.stored_game(which)
-        return game.name, self.home.record(game.id)
-
-    def export_record(self, which: str, path: str) -> str:
-        """Writes the record of one of the player's games, by its number, to a new file; refuses the game in play."""
-        game, file = self.stored_game(which), Path(path).expanduser()
-        text = self.file.record_text(game.id)
-        if file.exists():
-            raise GinError(f"{path} exists already; name a new file")
-        with writing(file):
-            write_text(file, text)
-        return f"The record {game.name} is in {path}."
-
-    def import_record(self, path: str) -> str:
-        """Adds the record of a file to the player's games."""
-        file = Path(path).expanduser()
-        # Read as a record first, since its errors name the file and the line.
-        read_record(file)
-        game = self.file.import_record(file.stem, file.read_text(encoding="utf-8"))
-        number = [each.id for each in self.file.games()].index(game.id) + 1
-        return f"{path} is among your records as number {number}."

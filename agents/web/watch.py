@@ -139,7 +139,7 @@ def save_record(request: Request) -> Response:
         number = integer_field(request.params, "number")
     except GinError:
         raise HTTPException(404) from None
-    text = session.file.record_text(session.stored_game(str(number)).id)
+    text = session.file.record_text(session.stored_game(number).id)
     return Response(text.encode(), media_type="text/plain; charset=utf-8")
 
 
@@ -163,7 +163,8 @@ def replay(request: Request) -> Response:
         number = request.number("game")
         return _replayed(request, request.browser_session.watched.get(number), f"/replay?game={number}")
     number = request.number("record")
-    _, record = request.browser_session.session.record(str(number))
+    session = request.browser_session.session
+    record = session.home.record(session.stored_game(number).id)
     return _replayed(request, _steps(record), f"/replay?record={number}")
 
 

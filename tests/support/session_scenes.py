@@ -11,8 +11,7 @@ from rich.console import Console
 from agents.play.game import Game
 from agents.play.session import Session
 from agents.play.store import Home
-from agents.play.terminal.menu import Menu
-from agents.play.terminal.screen import LeaveError, Terminal
+from agents.play.terminal import LeaveError, Table, Terminal
 from ginenv.engine.cards import parse_cards
 from ginenv.engine.rules import get_rules
 from ginenv.hands.hand import Match
@@ -53,9 +52,9 @@ def prepared(rules, cards: list[int], starter: int, opponent: str = "formula") -
     return Game(record=match, opponent=opponent, easy=False, seed=0, name="prepared", order=[])
 
 
-def read_game(session: Session, which: str = "") -> Match:
-    """One of the player's games, from its record."""
-    match = session.record(which)[1].match
+def read_game(session: Session) -> Match:
+    """The player's last game, from its record."""
+    match = session.home.record(session.file.games()[-1].id).match
     assert match is not None
     return match
 
@@ -67,33 +66,34 @@ class Talk:
         self.home = Home(home)
         self.screen = io.StringIO()
         self.answers: list[str] = []
-        self.prompts: list[str] = []
-        terminal = Terminal(Console(file=self.screen, width=100, highlight=False), self._read)
+        self.terminal = Terminal(Console(file=self.screen, width=100, highlight=False), self._read)
         exists = player in self.home.names()
         self.session = Session(self.home, self.home.open(player) if exists else self.home.create(player), freeze=freeze)
-        self.menu = Menu(terminal, self.session)
 
     def _read(self, prompt: str) -> str:
-        self.prompts.append(prompt)
         if not self.answers:
+            self.screen.write(prompt)
             raise EOFError
         answer = self.answers.pop(0)
         self.screen.write(f"{prompt}{answer}\n")
         return answer
 
-    def say(self, *answers: str) -> str:
-        """Gives answers, and returns what was shown meanwhile."""
+    def say(self, *answers: str, new: bool = False) -> str:
+        """Plays the unfinished game, or a new one, with these answers; returns what was shown meanwhile."""
         self.answers = list(answers)
         self.screen.seek(0)
         self.screen.truncate()
-        with pytest.raises(LeaveError):
-            self.menu.run()
+        try:
+            with pytest.raises(LeaveError):
+                Table(self.terminal, self.session).play(new)
+        finally:
+            self.session.leave_game()
         assert not self.answers
         return self.screen.getvalue()
 
     def resume(self, game: Game, *answers: str) -> str:
         self.session.file.game = game.to_json()
-        return self.say("resume", *answers)
+        return self.say(*answers)
 
     @property
     def stored(self) -> dict:

@@ -1,0 +1,359 @@
+"""``gin play`` and ``gin practice``: a picture of the cards and a question, answered with a word, in any terminal."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from agents.play.current_game import CurrentGame
+from agents.play.display_names import display_opponent, display_rules
+from agents.play.hints import hint, load_analyst
+from agents.play.moves import Turn, count
+from agents.play.options import variation
+from agents.play.session import Session
+from agents.play.skill import standing
+from agents.play.statistics import Tally
+from agents.play.store import Home, PlayerFile, default_home
+from ginenv.engine.actions import PHASE_OVER
+from ginenv.engine.cards import SUIT_SYMBOLS, SUITS, card_name, cards_of, format_cards, parse_card
+from ginenv.engine.melds import points_of
+from ginenv.engine.rules import Rules
+from ginenv.errors import GinError, check_integer, must_be
+from ginenv.pictures.render import to_text
+
+with contextlib.suppress(ImportError):
+    # With it, input() edits lines and remembers them; it does not exist on every system.
+    import readline  # noqa: F401
+
+_HELP = """\
+t  take the upcard       s  draw from the stock       p  pass
+7C  discard that card    k 7C  knock with it          gin  go gin
+spread 2  spread so      l 7C  lay off that card      n  done laying off
+In a game, h: a hint, c: the score sheet, stats: your statistics, Enter: the table again.
+q leaves, and what has been played is kept. Everything else is in the browser: gin web."""
+# The moves of ``Turn.action`` that need no card, by what may be typed for them.
+_MOVES = {
+    "t": "take",
+    "take upcard": "take",
+    "s": "stock",
+    "draw": "stock",
+    "draw stock": "stock",
+    "p": "pass",
+    "n": "done",
+}
+_MOVES |= {name: name for name in ("take", "stock", "pass", "done", "gin")}
+_VERBS = {"d": "discard", "k": "knock", "l": "lay off"}
+_WITH_CARD = re.compile(r"(?:([dkl])(?:iscard|nock|ay ?off)?\s*)?((?:10|[2-9atjqk])[scdh♠♣♦♥])")
+_SPREAD = re.compile(r"(?:spread\s*)?(\d{1,3})")
+_LEAVE, _HELPS = ("q", "quit", "exit"), ("?", "help")
+_CARD = re.compile(r"\b[A2-9TJQK][SCDH]\b")
+# Where the terminal has no symbols for suits and hidden cards.
+_PLAIN = str.maketrans(f"{SUIT_SYMBOLS}▒…", f"{SUITS}#~")
+
+
+class LeaveError(Exception):
+    """The person leaves: end of input, or a word for it."""
+
+
+class Terminal:
+    """Shows lines and asks for lines.
+
+    Args:
+        console: where lines go; standard output when left out.
+        read: called with a prompt; returns a line, or raises ``EOFError``; ``input`` when left out.
+    """
+
+    def __init__(self, console: Console | None = None, read: Callable[[str], str] | None = None) -> None:
+        self.console = console or Console(highlight=False, emoji=False)
+        self._symbols = (self.console.encoding or "").lower().startswith("utf")
+        self._read = read or input
+
+    def _spelled(self, text: str) -> str:
+        """A text whose cards are written with symbols, or with letters where the terminal has no symbols."""
+        if not self._symbols:
+            return text.translate(_PLAIN)
+        return _CARD.sub(lambda found: card_name(parse_card(found[0]), symbols=True), text)
+
+    def say(self, *lines: object, style: str | None = None) -> None:
+        """Shows lines of plain text."""
+        for line in lines:
+            self.console.print(self._spelled(str(line)), style=style, markup=False)
+
+    def warn(self, *lines: object) -> None:
+        """Shows lines that say what was or went wrong."""
+        self.say(*(f"! {line}" for line in lines), style="bold yellow")
+
+    def show(self, view: Any, opponent: str) -> None:
+        """Shows the table as the seat of a view (one record of ``VIEW``) sees it."""
+        lines = to_text(view, opponent).splitlines()
+        # What can be done is left to the question, which names the cards.
+        shown = lines if view["phase"] == PHASE_OVER else lines[:-1]
+        self.console.print("", Text.from_ansi(self._spelled("\n".join(shown))), sep="\n")
+
+    def ask(self, question: str) -> str:
+        """Asks; returns the answer without outer blanks, after help where that is asked for.
+
+        Raises:
+            LeaveError: at the end of input, or if the person leaves here.
+        """
+        while True:
+            sys.stdout.flush()
+            try:
+                answer = self._read(f"{self._spelled(question)}> ").strip()
+            except EOFError:
+                self.say("")
+                raise LeaveError from None
+            if answer.lower() in _LEAVE:
+                raise LeaveError
+            if answer.lower() not in _HELPS:
+                return answer
+            self.say(_HELP)
+
+
+def _question(turn: Turn) -> str:
+    possible = turn.possible()
+    return possible[0].upper() + possible[1:]
+
+
+def parse_move(turn: Turn, text: str) -> int:
+    """The action that a person has typed.
+
+    Raises:
+        GinError: if it is no move, or not possible now.
+    """
+    text = text.lower()
+    if text in _MOVES:
+        return turn.action(_MOVES[text])
+    if turn.phase == "spread" and (number := _SPREAD.fullmatch(text)):
+        return turn.action("spread", int(number[1]))
+    if not (found := _WITH_CARD.fullmatch(text)):
+        raise GinError(f"{text!r} is no move; you can {turn.possible()} ('help' says how)")
+    name = _VERBS[found[1]] if found[1] else "lay off" if turn.phase == "layoff" else "discard"
+    return turn.action(name, parse_card(found[2]))
+
+
+class Table:
+    """A person's games at the terminal.
+
+    Args:
+        terminal: where they are played.
+        session: whose games they are.
+    """
+
+    def __init__(self, terminal: Terminal, session: Session) -> None:
+        self.terminal = terminal
+        self.session = session
+
+    def play(self, new: bool = False) -> None:
+        """Plays the unfinished game, or a new one, and further games until the person leaves.
+
+        Raises:
+            LeaveError: when the person leaves.
+            GinError: if the game cannot go on, or the opponent fails; the game is kept.
+        """
+        if not new and (unfinished := self.session.unfinished()):
+            self.terminal.say(f"Your unfinished game goes on: {unfinished}. ('--new' begins another.)")
+            live = self.session.resume()
+        else:
+            live = self.session.new_game()
+        while True:
+            self._play(live)
+            self._ask(live, "Enter begins another game")
+            live = self.session.new_game()
+
+    def _play(self, live: CurrentGame) -> None:
+        self._announce(live)
+        while True:
+            if live.hand.is_over:
+                self._show_events(live)
+                self.terminal.show(live.match.played[-1].view(live.seat)[0], live.theirs)
+                self.terminal.say("", live.match.sheet().to_text(live.names), "")
+                if live.match.is_over:
+                    self.terminal.say(live.verdict, style="bold")
+                    return
+                self._ask(live, "Enter deals the next hand")
+                live.next_hand()
+                self._announce(live)
+            elif live.hand.turn == live.seat:
+                self._person(live)
+            else:
+                live.opponent_plays()
+
+    def _announce(self, live: CurrentGame) -> None:
+        rules = variation(live.match.rules)
+        to = f", to {live.match.rules.target}" if live.match.rules.target and "target=" not in rules else ""
+        self.terminal.say("", f"Against {live.theirs}. {display_rules(rules)}{to}.", style="bold")
+
+    def _person(self, live: CurrentGame) -> None:
+        """Asks for the person's move until there is one, and plays it."""
+        turn = live.turn
+        self._show_events(live)
+        self._show(live, turn)
+        while True:
+            try:
+                text = self._ask(live, _question(turn))
+                if text in ("h", "hint"):
+                    self.terminal.say(f"Hint: {hint(turn, self.session.options.hints)[1]}", style="bright_yellow")
+                elif text and (found := _WITH_CARD.fullmatch(text)) and turn.returns_upcard(parse_card(found[2])):
+                    self.terminal.say("You give the card back: the draw is undone.")
+                    live.put_back()
+                    return
+                elif text:
+                    action = parse_move(turn, text)
+                    break
+                else:
+                    self._show(live, turn)
+            except GinError as error:
+                self.terminal.warn(error)
+        live.play(action)
+
+    def _show(self, live: CurrentGame, turn: Turn) -> None:
+        self.terminal.show(live.view, live.theirs)
+        if turn.phase == "spread":
+            for number, melds in enumerate(turn.spreads(), 1):
+                words = " | ".join(format_cards(cards_of(meld)) for meld in melds)
+                left = int(points_of(turn.hand & ~sum(melds)))
+                self.terminal.say(f"  spread {number}: {words}, deadwood {left}")
+
+    def _show_events(self, live: CurrentGame) -> None:
+        self.terminal.warn(*self.session.notices())
+        for event in live.events():
+            if event.kind == "warning":
+                self.terminal.warn(event.words)
+            else:
+                # It has to be noticed that the opponent takes a card from the pile.
+                self.terminal.say(event.words, style="bright_red" if event.kind == "take" else "cyan")
+
+    def _ask(self, live: CurrentGame, question: str) -> str:
+        """An answer to the question; what the person asks instead is answered first."""
+        while True:
+            text = self.terminal.ask(question).lower()
+            if text in ("c", "score"):
+                self.terminal.say(live.match.sheet().to_text(live.names))
+            elif text in ("stats", "statistics"):
+                self.terminal.say(*statistics(self.session.home, self.session.file))
+            else:
+                return text
+
+
+def statistics(home: Home, file: PlayerFile) -> list[str]:
+    """A player's statistics by variation and opponent, and what is known of the player's skill; in pairs the player comes first."""
+    lines = [_tally_line(tally) for tally in file.statistics.root] or ["You have not played a hand yet."]
+    return lines + standing(home, file.name).words
+
+
+def _tally_line(tally: Tally) -> str:
+    names = f"{display_rules(tally.variation)}, {display_opponent(tally.opponent)}"
+    pairs = (tally.points, tally.average, tally.won, tally.best)
+    points, average, won, best = (f"{mine:g} | {theirs:g}" for mine, theirs in pairs)
+    return f"{names}: {count(tally.hands, 'hand')}, points {points} ({average} a hand), games won {won}, best {best}"
+
+
+@contextmanager
+def _seat(terminal: Terminal, home: Path | None, name: str) -> Iterator[tuple[Home, PlayerFile]]:
+    """The store, and in it the player of this name, new or not, or who played last, or whose name is typed."""
+    with Home(default_home() if home is None else home) as store:
+        chosen = name or store.last_player or terminal.ask("Your name") or "Player"
+        with closing(store.open(chosen) if store.find(chosen) else store.create(chosen)) as file:
+            yield store, file
+
+
+def play(
+    player: str = "",
+    opponent: str = "",
+    rules: str = "",
+    set: tuple[str, ...] = (),
+    new: bool = False,
+    seed: int | None = None,
+    home: Path | None = None,
+) -> None:
+    """A game in the terminal, the unfinished one or a new one. Every move is saved; 'help' lists what can be typed.
+
+    Args:
+        player: who plays, by name, known or new; who played last when left out.
+        opponent: matched, level-1 to level-4, or any player's name; the one chosen before when left out.
+        rules: a preset, and changes to it, as in dg-standard,target=150; those chosen before when left out.
+        set: options that are to change, as name=value (``hints=formulas easy_game=on learning=off``).
+        new: begin a new game; the points of an unfinished one are lost.
+        seed: deal the same cards every time, in the first new game.
+        home: directory of players, games and records; $GINENV_HOME if that is set.
+    """
+    if seed is not None:
+        check_integer("--seed", seed, 0)
+    changes = {name: value for name, value in (("opponent", opponent), ("rules", rules)) if value}
+    for text in set:
+        name, equals, changes[name] = text.partition("=")
+        if not equals:
+            raise GinError(must_be("--set", "name=value, as in hints=formulas", text))
+    terminal, session = Terminal(), None
+    try:
+        with _seat(terminal, home, player) as (store, file):
+            # What was typed here may play; what the store names may not.
+            session = Session(store, file, seed, allowed=[changes[name] for name in ("opponent",) if name in changes])
+            try:
+                for name, value in changes.items():
+                    terminal.say(session.set_option(name, value))
+                Table(terminal, session).play(new)
+            finally:
+                session.leave_game()
+    except (LeaveError, KeyboardInterrupt):
+        kept = session is not None and session.file.game is not None
+        terminal.say("", "The game is kept; 'gin play' goes on with it." if kept else "Good-bye.")
+
+
+def practise(terminal: Terminal, home: Home, player: str, kind: str = "", whose: str = "") -> None:
+    """Asks about one position after the other until the person leaves, or nothing is due.
+
+    Raises:
+        GinError: if the kind does not exist, or something that practice needs is not installed.
+    """
+    load_analyst()
+    from agents.play.practice import Practice, wait_words
+
+    practice = Practice(home, player, load_analyst)
+    practice.add_new()
+    with contextlib.suppress(LeaveError):
+        while (exercise := practice.next(kind, whose)) is not None:
+            view = exercise.view[0]
+            turn = Turn(view, Rules.from_block(view["rules"]))
+            origin = "a mistake of yours" if exercise.mine else "from the set"
+            terminal.say("", f"{exercise.kind}, {origin}. {display_rules(variation(turn.rules))}.", style="bold")
+            terminal.show(view, "Opponent")
+            while True:
+                try:
+                    answer = practice.answer(exercise, parse_move(turn, terminal.ask(_question(turn))))
+                    break
+                except GinError as error:
+                    terminal.warn(error)
+            decision = answer.decision
+            verdict = "Right" if answer.right else f"Not the best: {decision.played}"
+            cost = f", which costs {answer.cost}" * bool(answer.cost)
+            terminal.say(f"{verdict}{cost}. The expert: {decision.best}: {decision.reason}.")
+            terminal.say(f"It comes again in {wait_words(answer.due)}.")
+        terminal.say("Nothing is due now.")
+    progress = practice.progress()
+    answers = f"{count(progress.reviews, 'answer')} so far, {progress.correct} right"
+    terminal.say(f"{answers}; {progress.due} due now, {progress.new} new.", *standing(home, player).words)
+
+
+def practice(kind: str = "", whose: str = "", player: str = "", home: Path | None = None) -> None:
+    """Positions to play again: your own mistakes and a set for everybody, each at growing intervals.
+
+    Args:
+        kind: draw, discard, knock or lay-off; all when left out.
+        whose: mine or everybody (the set); both when left out.
+        player: who practises, by name; the player who played last when left out.
+        home: directory of the store; $GINENV_HOME if that is set.
+    """
+    terminal = Terminal()
+    with contextlib.suppress(LeaveError, KeyboardInterrupt):
+        with _seat(terminal, home, player) as (store, file):
+            practise(terminal, store, file.name, kind, whose)
