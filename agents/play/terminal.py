@@ -305,8 +305,8 @@ def play(
             finally:
                 session.leave_game()
     except (LeaveError, KeyboardInterrupt):
-        kept = session is not None and session.file.game is not None
-        terminal.say("", "The game is kept; 'gin play' goes on with it." if kept else "Good-bye.")
+        unfinished = session is not None and session.file.game is not None
+        terminal.say("", "The game is kept; 'gin play' goes on with it." if unfinished else "Good-bye.")
 
 
 def practise(terminal: Terminal, home: Home, player: str, kind: str = "", whose: str = "") -> None:
