@@ -1,6 +1,6 @@
 """Trains the value of a hand by which luck is measured (``agents.arena.hand_value``), and writes its file.
 
-python -m benchmarks.data.hand_value --rounds 300
+python -m benchmarks.data.hand_value
 
 Hands are played on deals kept for learning, under all presets, between networks and styles. A target is the value at the next decision, or
 the mean over all cards that could have been drawn there, and so on to the end of the hand: expected TD(λ). So the luck of later draws adds
@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 import torch
-import tyro
 from torch import Tensor, nn
 
 from agents.arena.hand_facts import FACTS, PLANES, POINTS_SCALE, describe_states
@@ -49,7 +48,7 @@ WIDTHS = (32, 64, 32)
 MATCHES, HANDS, REPLAYED, BATCH = 4, 1024, 8, 1024
 # Passes over a round's number of rows; decay of targets; learning rates; share of the old weights in the mean.
 PASSES, DECAY, RATE, LAST_RATE, AVERAGE = 3.0, 0.9, 3e-3, 5e-5, 0.998
-SEED = 20
+ROUNDS, SEED = 60, 20
 
 
 class Net(nn.Module):
@@ -160,16 +159,15 @@ def play_round(rng: np.random.Generator, rules: dict[str, float], value: HandVal
     return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
 
 
-def write(weights: Weights, rounds: int, done: int, error: float) -> None:
+def write(weights: Weights, done: int, error: float) -> None:
     """Writes the file that ships, after ``done`` of the rounds."""
     # A row on a line, which is short and still readable.
     numbers = {
         name: [" ".join(f"{number:.5g}" for number in row) for row in np.atleast_2d(array)]
         for name, array in weights._asdict().items()
     }
-    command = f"python -m benchmarks.data.hand_value --rounds {rounds}"
     about = {
-        "command": command,
+        "command": "python -m benchmarks.data.hand_value",
         "rounds": done,
         "hands": done * MATCHES * HANDS,
         "players": PLAYERS,
@@ -179,7 +177,7 @@ def write(weights: Weights, rounds: int, done: int, error: float) -> None:
     write_json(DATA, {**about, "squared_error": round(error, 5), "weights": numbers})
 
 
-def main(rounds: int = 300) -> None:
+def main() -> None:
     """Trains and writes."""
     torch.manual_seed(SEED)
     torch.set_num_threads(1)
@@ -190,10 +188,10 @@ def main(rounds: int = 300) -> None:
     optimizer = torch.optim.Adam(net.parameters(), RATE)
     replayed: deque[tuple[np.ndarray, ...]] = deque(maxlen=REPLAYED)
     began, error = time.perf_counter(), 0.0
-    for number in range(1, rounds + 1):
+    for number in range(1, ROUNDS + 1):
         replayed.append(play_round(rng, rules, HandValue(mean.arrays(), "")))
         masks, facts, targets = (torch.from_numpy(np.concatenate(part)) for part in zip(*replayed, strict=True))
-        optimizer.param_groups[0]["lr"] = RATE * (LAST_RATE / RATE) ** (number / rounds)
+        optimizer.param_groups[0]["lr"] = RATE * (LAST_RATE / RATE) ** (number / ROUNDS)
         losses = []
         for _ in range(int(PASSES * len(replayed[-1][0]) / BATCH)):
             at = torch.from_numpy(rng.integers(len(masks), size=BATCH))
@@ -206,11 +204,11 @@ def main(rounds: int = 300) -> None:
                 for ours, theirs in zip(mean.parameters(), net.parameters(), strict=True):
                     ours.lerp_(theirs, 1 - min(AVERAGE, 1 - 1 / (10 + number)))
         error = float(np.mean(losses))
-        left = (time.perf_counter() - began) / number * (rounds - number) / 60
-        print(f"round {number} of {rounds}, squared error {error:.4f}, {left:.0f} minutes left", flush=True)
-        if number % 10 == 0 or number == rounds:
-            write(mean.arrays(), rounds, number, error)
+        left = (time.perf_counter() - began) / number * (ROUNDS - number) / 60
+        print(f"round {number} of {ROUNDS}, squared error {error:.4f}, {left:.0f} minutes left", flush=True)
+        if number % 10 == 0 or number == ROUNDS:
+            write(mean.arrays(), number, error)
 
 
 if __name__ == "__main__":
-    tyro.cli(main, description=__doc__)
+    main()

@@ -5,12 +5,9 @@ python -m benchmarks.data.opponent_prior
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
-import tyro
 
 from agents.arena.lockstep import Lockstep, Observer, make_jobs
 from agents.deal_streams import Domain, deal_keys, luck_words
@@ -23,25 +20,12 @@ from ginenv.engine.rules import get_rules
 from ginenv.tables.kernels import SERIES
 from ginenv.tables.players import make_player
 
+# Styles, hands of each, and their seed: the training population's.
+_STYLES, _HANDS, _DRAW = 512, 48, 1
 # Series of a style that are played at the same time.
 _LANES = 4
 # Of the likelihood of one hand, in the fit (docs/log).
 _TEMPERED = 0.3
-
-
-@dataclass
-class Arguments:
-    """Command line.
-
-    Attributes:
-        styles: number of styles to draw.
-        hands: hands of each style.
-        seed: of the styles; 1 is the training population's.
-    """
-
-    styles: int = 512
-    hands: int = 48
-    seed: int = 1
 
 
 class _FinishedHands(Observer):
@@ -76,12 +60,11 @@ def play_hands(styles: np.ndarray, hands: int, seed: int) -> tuple[np.ndarray, n
 
 def main() -> None:
     """Fits the prior and writes it into the package."""
-    arguments = tyro.cli(Arguments)
-    hands = play_hands(draw_styles(arguments.seed, arguments.styles), arguments.hands, 11)
+    hands = play_hands(draw_styles(_DRAW, _STYLES), _HANDS, 11)
     prior, logs = fit_prior(*hands, tempered=_TEMPERED)
     print("log-likelihood by round: " + ", ".join(f"{log:,.0f}" for log in logs))
-    command = " ".join(["python -m benchmarks.data.opponent_prior", *sys.argv[1:]])
-    write_json(PRIOR, {"command": command, "log_likelihood": logs} | prior.to_dict())
+    about = {"command": "python -m benchmarks.data.opponent_prior", "log_likelihood": logs}
+    write_json(PRIOR, about | prior.to_dict())
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Makes the positions that everybody can practise: decisions of self-play at which the candidates differ clearly.
+"""Makes the positions that everybody can practise, decisions of self-play at which the candidates differ clearly. Takes half an hour.
 
-python -m benchmarks.data.practice_positions             writes agents/data/practice.json, some minutes
+python -m benchmarks.data.practice_positions
 
 The network plays itself with its policy as trained, so that hands vary. At most one decision of a hand is taken: one at which a bot
 (``formula`` or ``simple``) would choose an action that is clearly worse than the best, or at which taking a card is that looks of use.
@@ -8,30 +8,20 @@ For a knock the question is whether to knock, and no answer, nor taking the card
 64 worlds is judged once more in 8 times as many, from another seed: there the tempting action loses at least 2 % of the game (2 points
 of a single hand) and three standard errors. Lay-offs are exact; those taken have a card that may be laid off and should not be, or one
 that must come first.
-
-The file is written as positions are found and says how many of each kind and answer it holds; a run that was stopped goes on there.
 """
 
 from __future__ import annotations
 
-import itertools
-import multiprocessing
-import shlex
-import sys
 from collections import Counter
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-import tyro
-from rich.console import Console
 
 from agents.analysis import Analyst, Decision
-from agents.files import read_json_object, write_json
+from agents.files import write_json
 from agents.network.player import make_network
-from agents.reports.terminal import progress_bar
+from agents.play.practice import POSITIONS
 from ginenv.engine.actions import KNOCK, PASS, PHASE_NAMES, UPCARD, actions_of, parse_action
 from ginenv.hands.hand import Hand
 from ginenv.hands.text import format_view
@@ -41,23 +31,8 @@ from ginenv.tables.players import make_player
 RULES = {"draw": ("eaai", "dg-standard"), "lay-off": ("ht1",)}
 KINDS = ("draw", "discard", "knock", "lay-off")
 HANDS, TRIES, WORLDS, TIMES, LEAST, ERRORS, IMPROBABLE, USELESS = 16, 4, 64, 8, 0.02, 3.0, 0.05, 0.002
-
-
-@dataclass
-class Arguments:
-    """Command line.
-
-    Attributes:
-        each: number of positions of each kind.
-        seed: seed of the first hand.
-        workers: number of processes; the positions are the same with any number.
-        out: JSON file to write; the search goes on with what it holds.
-    """
-
-    each: int = 50
-    seed: int = 1_000_000
-    workers: int = 2
-    out: Path = Path("agents/data/practice.json")
+# Positions of each kind, the first hand's seed, and lots of hands between two looks at which kinds are missing.
+EACH, SEED, LOTS = 50, 1_000_000, 8
 
 
 def kind_of(view: Any) -> str:
@@ -139,65 +114,40 @@ class Finder:
         return best
 
 
-def _start() -> None:
-    torch.set_num_threads(1)
-    FINDER.append(Finder())
-
-
-def _find(task: tuple[int, list[str]]) -> list[dict[str, str]]:
-    return FINDER[0].find(*task)
-
-
-# Tasks between two looks at which kinds are missing, and what each process has loaded.
-ROUND = 8
-FINDER: list[Finder] = []
-
-
 def answer_of(position: dict[str, str]) -> str:
     """The kind of a position and the first word of its best action."""
     return f"{position['kind']}: {position['best'].partition(' ')[0]}"
 
 
-def is_wanted(position: dict[str, str], found: list[dict[str, str]], each: int) -> bool:
+def is_wanted(position: dict[str, str], found: list[dict[str, str]]) -> bool:
     """Whether its kind is not full, nor half of it of the same answer: take or not, knock or not."""
-    if sum(one["kind"] == position["kind"] for one in found) >= each:
+    if sum(one["kind"] == position["kind"] for one in found) >= EACH:
         return False
     same = sum(answer_of(one) == answer_of(position) for one in found)
-    return position["kind"] not in ("draw", "knock") or same < (each + 1) // 2
-
-
-def content(found: list[dict[str, str]], seed: int, analyst: str) -> dict[str, Any]:
-    """What the file holds, and where a search goes on."""
-    command = shlex.join(["python", "-m", "benchmarks.data.practice_positions", *sys.argv[1:]])
-    counts = dict(Counter(answer_of(each) for each in found))
-    ordered = sorted(found, key=lambda each: KINDS.index(each["kind"]))
-    about = {"format": 1, "command": command, "analyst": analyst, "counts": counts, "next_seed": seed}
-    return {**about, "positions": ordered}
+    return position["kind"] not in ("draw", "knock") or same < (EACH + 1) // 2
 
 
 def main() -> None:
     """Plays, judges and writes the positions."""
-    arguments, console = tyro.cli(Arguments, description=__doc__), Console(stderr=True)
-    before = read_json_object(arguments.out, "the positions so far") if arguments.out.exists() else {}
-    found, seed = before.get("positions", []), before.get("next_seed", arguments.seed)
-    analyst = Analyst(TIMES * WORLDS, seed=1).name
-    with (
-        multiprocessing.get_context("spawn").Pool(arguments.workers, _start) as pool,
-        progress_bar(console, arguments.each * len(KINDS), "positions") as done,
-    ):
-        while True:
-            counts = Counter(one["kind"] for one in found)
-            missing = sorted((kind for kind in KINDS if counts[kind] < arguments.each), key=lambda kind: counts[kind])
-            if not missing:
-                break
-            tasks = [(seed + n * HANDS, missing) for n in range(ROUND)]
-            seed += ROUND * HANDS
-            for each in itertools.chain.from_iterable(pool.imap(_find, tasks)):
-                if is_wanted(each, found, arguments.each):
-                    found.append(each)
-            done(len(found))
-            console.print(dict(Counter(map(answer_of, found))))
-            write_json(arguments.out, content(found, seed, analyst))
+    torch.set_num_threads(1)
+    finder, seed = Finder(), SEED
+    found: list[dict[str, str]] = []
+    while len(found) < EACH * len(KINDS):
+        counts = Counter(one["kind"] for one in found)
+        missing = sorted((kind for kind in KINDS if counts[kind] < EACH), key=lambda kind: counts[kind])
+        for _ in range(LOTS):
+            for position in finder.find(seed, missing):
+                if is_wanted(position, found):
+                    found.append(position)
+            seed += HANDS
+        print(f"{seed - SEED} hands: {dict(Counter(map(answer_of, found)))}", flush=True)
+    about = {
+        "format": 1,
+        "command": "python -m benchmarks.data.practice_positions",
+        "analyst": finder.second.name,
+        "counts": dict(Counter(map(answer_of, found))),
+    }
+    write_json(POSITIONS, about | {"positions": sorted(found, key=lambda each: KINDS.index(each["kind"]))})
 
 
 if __name__ == "__main__":

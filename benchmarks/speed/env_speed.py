@@ -5,7 +5,6 @@ chooses its actions is part of the measured time. Its opponent is `random` and m
 holds about two decisions. The output is the learner's steps and their ratio to OpenSpiel's decisions.
 """
 
-from functools import partial
 from typing import Any
 
 import gymnasium as gym
@@ -20,9 +19,6 @@ from ginenv.engine.jit import below, kernel, mix, popcount, row_record
 NUM_ENVS = 1024
 STEPS = 100
 RULES = "eaai"
-# Processor time of each measurement in each round. On a shared machine, an undisturbed quarter of a second is more frequent than three
-# undisturbed seconds.
-SECONDS, ROUNDS = 0.25, 24
 
 
 # The 107 bytes of an action mask as words, so that eight actions are counted at once.
@@ -69,7 +65,7 @@ class _Player:
         return self.actions
 
 
-def vector_steps(seconds: float, seed: int = 0) -> Throughput:
+def vector_steps(seed: int = 0) -> Throughput:
     """The vector environment's `step`, with observation and mask."""
     envs: Any = gym.make_vec("Gin/Hand-v0", num_envs=NUM_ENVS, opponent="random", rules=RULES)
     _, infos = envs.reset(seed=seed)
@@ -85,10 +81,10 @@ def vector_steps(seconds: float, seed: int = 0) -> Throughput:
             hands += int(done.sum())
         return hands, STEPS * NUM_ENVS
 
-    return measure(f"Gin/Hand-v0, {NUM_ENVS} games, opponent random", play, seconds)
+    return measure(f"Gin/Hand-v0, {NUM_ENVS} games, opponent random", play)
 
 
-def single_steps(seconds: float, seed: int = 0) -> Throughput:
+def single_steps(seed: int = 0) -> Throughput:
     """The single environment's `step`, with observation and mask."""
     env = ginenv.HandEnv(opponent="random", rules=RULES)
     _, info = env.reset(seed=seed)
@@ -107,14 +103,13 @@ def single_steps(seconds: float, seed: int = 0) -> Throughput:
             mask = info["action_mask"]
         return hands, steps
 
-    return measure("Gin/Hand-v0, single, opponent random", play, seconds)
+    return measure("Gin/Hand-v0, single, opponent random", play)
 
 
 def main() -> None:
     """Measures everything and its ratios to OpenSpiel's loop, and writes them."""
-    steps = (hands_observed, vector_steps, single_steps)
-    results = compare([partial(measurement, seconds=SECONDS) for measurement in steps], ROUNDS)
-    write_results("env_speed", "python -m benchmarks.speed.env_speed", results, results[0])
+    results = compare((hands_observed, vector_steps, single_steps))
+    write_results("env_speed", results, results[0])
 
 
 if __name__ == "__main__":

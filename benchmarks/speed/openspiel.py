@@ -33,29 +33,27 @@ def play(state: pyspiel.State, rng: random.Random, observe: bool = False) -> int
     return decisions
 
 
-def _hands(
-    name: str, new_state: Callable[[], pyspiel.State], seconds: float, seed: int, observe: bool = False
-) -> Throughput:
+def _hands(name: str, new_state: Callable[[], pyspiel.State], seed: int, observe: bool = False) -> Throughput:
     rng = random.Random(seed)
-    return measure(f"OpenSpiel, {name}", lambda: (1, play(new_state(), rng, observe)), seconds)
+    return measure(f"OpenSpiel, {name}", lambda: (1, play(new_state(), rng, observe)))
 
 
-def hands(seconds: float, seed: int = 0) -> Throughput:
+def hands(seed: int = 0) -> Throughput:
     """The plain loop: `new_initial_state`, then chance and `legal_actions` to the end."""
-    return _hands("random hands", pyspiel.load_game("gin_rummy").new_initial_state, seconds, seed)
+    return _hands("random hands", pyspiel.load_game("gin_rummy").new_initial_state, seed)
 
 
-def hands_observed(seconds: float, seed: int = 0) -> Throughput:
+def hands_observed(seed: int = 0) -> Throughput:
     """The plain loop with `observation_tensor` and `legal_actions_mask` at every decision."""
     new_state = pyspiel.load_game("gin_rummy").new_initial_state
-    return _hands("with observation and mask", new_state, seconds, seed, observe=True)
+    return _hands("with observation and mask", new_state, seed, observe=True)
 
 
-def hands_cloned(seconds: float, seed: int = 0) -> Throughput:
+def hands_cloned(seed: int = 0) -> Throughput:
     """The plain loop from copies of one fresh state.
 
     A new state builds two tables of melds, which is more work than the hand that follows; a copy does not. This is the fastest
     loop that OpenSpiel's Python interface allows, so its ratio favours this project least.
     """
     root = pyspiel.load_game("gin_rummy").new_initial_state()
-    return _hands("random hands from a cloned root", root.clone, seconds, seed)
+    return _hands("random hands from a cloned root", root.clone, seed)

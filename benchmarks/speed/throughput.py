@@ -17,6 +17,9 @@ from agents.arena.results import versions
 from agents.files import write_json
 
 RESULTS = Path(__file__).parents[1] / "results"
+# Processor time of each measurement in each round. On a shared machine, an undisturbed quarter of a second is more frequent than three
+# undisturbed seconds.
+SECONDS, ROUNDS = 0.25, 24
 
 
 @dataclass(frozen=True)
@@ -51,8 +54,8 @@ class Throughput:
         )
 
 
-def measure(name: str, play: Callable[[], tuple[int, int]], seconds: float = 3.0) -> Throughput:
-    """Call `play` repeatedly until `seconds` have been spent.
+def measure(name: str, play: Callable[[], tuple[int, int]]) -> Throughput:
+    """Calls `play` repeatedly for `SECONDS`.
 
     The clock is the processor time of this process, summed over all threads. So the figure is for a single core, and waiting for
     other programs is not counted; their effect on caches and clock speed still is (see `compare`).
@@ -60,22 +63,21 @@ def measure(name: str, play: Callable[[], tuple[int, int]], seconds: float = 3.0
     Args:
         name: What is measured, in a few words.
         play: Plays at least one hand to its end; returns how many hands it finished and how many decisions it took.
-        seconds: Processor time to spend, after one extra call that fills caches and compiles.
 
     Returns:
-        The totals, including all of the last call.
+        The totals, including all of the last call, without a first one that fills caches and compiles.
     """
     play()
     hands = decisions = 0
     start = time.process_time()
-    while (spent := time.process_time() - start) < seconds:
+    while (spent := time.process_time() - start) < SECONDS:
         more_hands, more_decisions = play()
         hands += more_hands
         decisions += more_decisions
     return Throughput(name, hands, decisions, spent)
 
 
-def compare(measurements: Sequence[Callable[..., Throughput]], rounds: int = 3) -> list[Throughput]:
+def compare(measurements: Sequence[Callable[..., Throughput]]) -> list[Throughput]:
     """Runs several measurements in turn, several times over, and keeps the fastest of each.
 
     A busy machine only ever slows things down; on a shared machine, by a factor of two within minutes. Taking turns spreads that
@@ -83,13 +85,12 @@ def compare(measurements: Sequence[Callable[..., Throughput]], rounds: int = 3) 
 
     Args:
         measurements: Each call measures the same thing, on different hands for a different argument ``seed``.
-        rounds: How often each is called.
 
     Returns:
         For each of `measurements`, in order, its fastest round by decisions per second. Its number of hands is computed from the
         mean length of the hands in all rounds, because those of one round may happen to be short.
     """
-    results = [[measurement(seed=seed) for measurement in measurements] for seed in range(rounds)]
+    results = [[measurement(seed=seed) for measurement in measurements] for seed in range(ROUNDS)]
     fastest = []
     for column in zip(*results, strict=True):
         best = max(column, key=lambda result: result.decisions_per_second)
@@ -98,12 +99,11 @@ def compare(measurements: Sequence[Callable[..., Throughput]], rounds: int = 3) 
     return fastest
 
 
-def write_results(name: str, command: str, results: list[Throughput], reference: Throughput) -> None:
+def write_results(name: str, results: list[Throughput], reference: Throughput) -> None:
     """Prints what was measured and its ratios, and writes them with what is needed to repeat them.
 
     Args:
         name: of the file in ``benchmarks/results``.
-        command: repeats the measurement.
         results: what was measured.
         reference: the one that the ratios divide by.
     """
@@ -122,7 +122,7 @@ def write_results(name: str, command: str, results: list[Throughput], reference:
             }
         )
     about = {
-        "command": command,
+        "command": f"python -m benchmarks.speed.{name}",
         "date": datetime.date.today().isoformat(),
         "versions": versions("open_spiel"),
         "machine": {"system": platform.system(), "processor": platform.machine(), "cores": os.cpu_count()},

@@ -21,7 +21,6 @@ from typing import Any
 
 import numpy as np
 import torch
-import tyro
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
 
@@ -42,7 +41,8 @@ MINIBATCH = 4096
 WIDTHS = [256, 256]
 # Batch of both sides: games (environments) and steps of each.
 GAMES, NUM_STEPS = 1024, 48
-ROUNDS = 2
+# Rounds, and batches in each.
+ROUNDS, BATCHES = 2, 2
 # A uniform policy chooses among about this many actions.
 _LEGAL_SHARE = 0.07
 
@@ -87,7 +87,7 @@ class _Clock(BaseCallback):
         return True
 
 
-def maskable_ppo(batches: int) -> dict[str, float]:
+def maskable_ppo() -> dict[str, float]:
     """MaskablePPO's decisions a second, from the start of its second batch on."""
     model = MaskablePPO(
         "MlpPolicy",
@@ -100,18 +100,17 @@ def maskable_ppo(batches: int) -> dict[str, float]:
         seed=0,
     )
     clock = _Clock()
-    model.learn((batches + 1) * GAMES * NUM_STEPS, callback=clock)
+    model.learn((BATCHES + 1) * GAMES * NUM_STEPS, callback=clock)
     seconds = time.perf_counter() - clock.starts[1]
-    decisions = batches * GAMES * NUM_STEPS
+    decisions = BATCHES * GAMES * NUM_STEPS
     return {"decisions": decisions, "seconds": seconds, "per_second": decisions / seconds}
 
 
 class Ours:
     """A training run of this project that is measured in rounds."""
 
-    def __init__(self, config: TrainConfig, batches: int) -> None:
+    def __init__(self, config: TrainConfig) -> None:
         self.learner = Learner(config)
-        self.batches = batches
         self.play(2)  # compiles, and fills caches
 
     def play(self, batches: int) -> None:
@@ -124,7 +123,7 @@ class Ours:
         learner = self.learner
         before, decisions = dict(learner.budget), learner.decisions
         began = time.perf_counter()
-        self.play(self.batches)
+        self.play(BATCHES)
         seconds = time.perf_counter() - began
         decisions = learner.decisions - decisions
         spent = {name: (value - before[name]) / seconds for name, value in learner.budget.items()}
@@ -133,15 +132,15 @@ class Ours:
         }
 
 
-def ours(batches: int, bfloat16: str = "auto", **changes: Any) -> Ours:
+def ours(bfloat16: str = "auto", **changes: Any) -> Ours:
     """This project's trainer as in `configs/strong.yaml`, with some changes."""
     overrides = [f"{key}={value}" for key, value in changes.items()]
     threads = [f"threads={CORES}", f"bfloat16='{bfloat16}'", "imitation_decisions=0"]
-    return Ours(load_config("configs/strong.yaml", [*overrides, *threads]), batches)
+    return Ours(load_config("configs/strong.yaml", [*overrides, *threads]))
 
 
-def main(batches: int = 2) -> None:
-    """Measures everything in turns, so many batches in each round; prints ratios, writes the JSON."""
+def main() -> None:
+    """Measures everything in turns; prints ratios, writes the JSON."""
     torch.set_num_threads(CORES)
     small: dict[str, Any] = {"network.actor": WIDTHS, "network.critic": WIDTHS, "network.share_suits": False}
     same: dict[str, Any] = small | {"trained_fraction": 1, "network.heuristic_features": False, "num_envs": GAMES}
@@ -149,14 +148,14 @@ def main(batches: int = 2) -> None:
     by_suit: dict[str, Any] = {"network.actor": [64, 64], "network.critic": [64, 64]}
     units = has_bfloat16_units()
     measurements: dict[str, Callable[[], dict[str, float]]] = {
-        "MaskablePPO on nothing, 2 x 256, 3 epochs": lambda: maskable_ppo(batches),
-        "the same network and epochs, float32": ours(batches, "no", **same),
-        "the recipe": ours(batches),
-        "the recipe, plain 2 x 256": ours(batches, **small),
-        "the recipe, 2 x 64 a suit": ours(batches, **by_suit),
+        "MaskablePPO on nothing, 2 x 256, 3 epochs": maskable_ppo,
+        "the same network and epochs, float32": ours("no", **same),
+        "the recipe": ours(),
+        "the recipe, plain 2 x 256": ours(**small),
+        "the recipe, 2 x 64 a suit": ours(**by_suit),
     }
     if units:
-        measurements["the same network and epochs, bfloat16"] = ours(batches, "yes", **same)
+        measurements["the same network and epochs, bfloat16"] = ours("yes", **same)
     load = os.getloadavg()[0]
     rounds = [{name: measure() for name, measure in measurements.items()} for _ in range(ROUNDS)]
     best = {name: max((each[name] for each in rounds), key=lambda r: r["per_second"]) for name in measurements}
@@ -168,7 +167,7 @@ def main(batches: int = 2) -> None:
         print(f"{name:<44} {figures['per_second']:>10,.0f} decisions/s  {ratio:.2f}  {shares}")
         rows.append({"name": name, "per_second": round(figures["per_second"]), "ratio": round(ratio, 2)})
     about = {
-        "command": f"python -m benchmarks.speed.training_speed --batches {batches}",
+        "command": "python -m benchmarks.speed.training_speed",
         "settings": {
             "cores": CORES,
             "num_envs": GAMES,
@@ -183,4 +182,4 @@ def main(batches: int = 2) -> None:
 
 
 if __name__ == "__main__":
-    tyro.cli(main, description=__doc__)
+    main()
