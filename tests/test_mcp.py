@@ -179,7 +179,14 @@ def test_every_question_is_complete_without_a_memory(rules):
 @pytest.mark.parametrize("rules", sorted(PRESETS))
 def test_all_events_and_rules_have_words(rules):
     chosen = get_rules(rules)
-    assert f"knock limit {chosen.knock_limit}" in rules_words(chosen) or not chosen.knock_limit
+    words = rules_words(chosen)
+    # Four characters to a token of English.
+    assert (
+        len(words) <= 4 * 250
+        and f" {chosen.knock_limit or 'Only gin'}" in f" {words}"
+        and str(chosen.gin_bonus) in words
+    )
+    assert ("discard the upcard just taken" in words) != chosen.discard_taken_upcard
     hand = Hand.deal(chosen, seed=5)
     encoder = EventEncoder(read_views(hand.view(0))[0])
     player = make_player("random", 3)
