@@ -290,13 +290,14 @@ def test_stable_baselines_steps_through_wrappers(mode: str) -> None:
     from ginenv.adapters.sb3 import GinVecEnv
 
     options: dict[str, Any] = {"opponent": "random", "observation": "flat"}
-    envs = vector.TransformReward(gym.make_vec("Gin/Hand-v0", num_envs=3, autoreset_mode=mode, **options), np.tanh)
+    envs: Any = vector.TransformReward(gym.make_vec("Gin/Hand-v0", num_envs=3, autoreset_mode=mode, **options), np.tanh)
     count = 520
     if mode == "disabled":
         count = 468
         space = gym.spaces.Box(0, 255, (count,), np.float32)
         envs = vector.TransformObservation(envs, lambda rows: rows[:, :count], single_observation_space=space)
-    tables, plain = GinVecEnv(envs), GinVecEnv(gym.make_vec("Gin/Hand-v0", num_envs=3, **options))
+    tables: Any = GinVecEnv(envs)
+    plain: Any = GinVecEnv(gym.make_vec("Gin/Hand-v0", num_envs=3, **options))
     tables.seed(5), plain.seed(5)
     assert tables.observation_space.shape == (count,)
     assert np.array_equal(tables.reset(), plain.reset()[:, :count])
