@@ -106,7 +106,7 @@ def test_an_episode_tells_what_happened() -> None:
     for seed in range(30):
         _, total, info = play_episode(env, rng, seed=seed)
         outcome = info["outcome"]
-        assert info["seat"] == 1 and env.opponent == "simple" and not info["illegal_action"]
+        assert env.view["seat"] == 1 and env.opponent == "simple" and not info["illegal_action"]
         assert End(outcome["end"]) != End.NOT_OVER
         assert total == outcome["points"]
         assert np.sign(total) == outcome["won"]
@@ -125,24 +125,29 @@ def test_rewards(reward: str) -> None:
         for seed in range(4):
             _, total, info = play_episode(env, np.random.default_rng(seed), seed=seed)
             game = info.get("game", info["outcome"])
-            points = info["outcome"]["points"] if kind is HandEnv else int(info["score"][0] - info["score"][1])
+            score = env.hand.state["score"][0][[env.view["seat"], 1 - env.view["seat"]]]
+            points = info["outcome"]["points"] if kind is HandEnv else int(score[0] - score[1])
             expected = {"points": points, "scaled": points / scale, "win": game["won"]}
             if kind is GameEnv:
                 expected |= {"win+points": game["won"] + points / scale}
                 expected |= {"total": game["total"] - game["opponent_total"]}
-                assert max(info["score"]) >= 100 and game["hands"] >= game["boxes"] + game["opponent_boxes"]
+                assert max(score) >= 100 and game["hands"] >= game["boxes"] + game["opponent_boxes"]
             assert total == pytest.approx(expected[reward])
+
+
+def seat_after_reset(env: TableEnv, **options: Any) -> int:
+    env.reset(**options)
+    return int(env.view["seat"])
 
 
 def test_seats() -> None:
     for seat in (0, 1):
         env = HandEnv("random", seat=seat)
-        assert {env.reset(seed=seed)[1]["seat"] for seed in range(5)} == {seat}
+        assert {seat_after_reset(env, seed=seed) for seed in range(5)} == {seat}
     env = HandEnv("random", seat="alternate")
-    assert [env.reset(seed=0 if k == 0 else None)[1]["seat"] for k in range(4)] == [0, 1, 0, 1]
+    assert [seat_after_reset(env, seed=0 if k == 0 else None) for k in range(4)] == [0, 1, 0, 1]
     env = HandEnv("random", seat="random")
-    seats = [env.reset(seed=seed)[1]["seat"] for seed in range(200)]
-    assert 70 < sum(seats) < 130
+    assert 70 < sum(seat_after_reset(env, seed=seed) for seed in range(200)) < 130
 
 
 def test_a_requested_seat_stays_after_a_redeal() -> None:
@@ -153,11 +158,11 @@ def test_a_requested_seat_stays_after_a_redeal() -> None:
         skipped = 0
         for seed in range(60):
             _, info = env.reset(seed=seed, options={"seat": seat})
-            assert info["seat"] == seat
+            assert env.view["seat"] == seat
             skipped += info["skipped_hands"]
         assert skipped > 10
         # It was asked for in one episode, and not for the next.
-        assert {env.reset()[1]["seat"] for _ in range(20)} == {0, 1}
+        assert {seat_after_reset(env) for _ in range(20)} == {0, 1}
 
 
 def test_a_given_deal_is_dealt() -> None:
@@ -417,7 +422,8 @@ def test_what_is_hidden_changes_no_observation() -> None:
         _, info = env.reset(seed=seed)
         over = False
         while not over:
-            views = ginenv.make_views(redeal_hidden(env.hand.state, info["seat"], rng), info["seat"])
+            seat = int(env.view["seat"])
+            views = ginenv.make_views(redeal_hidden(env.hand.state, seat, rng), seat)
             assert np.array_equal(encode_views(views), encode_views(env.view))
             assert np.array_equal(ginenv.action_masks(views)[0], info["action_mask"])
             checked += 1

@@ -205,7 +205,7 @@ class GameEnv(TableEnv):
     when the game ends. An illegal action ends the game and costs 100 with ``"points"`` or ``"total"``, and 1 otherwise.
 
     Hands that end before the learner could move count in the game like any other, and in ``info["skipped_hands"]``. If a whole game
-    ends so, it is counted in ``info["skipped_games"]`` and another is dealt. When you measure a player, add these results to the others.
+    ends so, another is dealt. When you measure a player, add the results of these hands to the others.
     """
 
     _is_game = True

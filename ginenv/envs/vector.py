@@ -23,7 +23,7 @@ from ginenv.engine.rules import Rules
 from ginenv.envs.env import METADATA, RENDER_MODES, observation_space
 from ginenv.errors import GinError, check_choice, check_integer, must_be
 from ginenv.tables.episodes import Episodes, TableOptions, check_arguments
-from ginenv.tables.info import Reporter
+from ginenv.tables.info import report, report_some
 from ginenv.tables.players import Player, close_players
 from ginenv.tables.tables import writable
 from ginenv.view.encoding import FLAT_SCALE, OBSERVATION_SIZE, PLANES_SHAPE
@@ -117,7 +117,6 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self._batch = Episodes(
             num_envs, rules=rules, opponents=opponents, is_game=self._is_game, same_step=self._same_step, **options
         )
-        self._reporter = Reporter(num_envs, self._is_game)
         self._no_env_done = np.zeros(num_envs, bool)
         self._rows = np.zeros((num_envs, OBSERVATION_SIZE), np.uint8)
         self._masks = np.ones((num_envs, NUM_ACTIONS), np.int8)
@@ -260,10 +259,10 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
     def _infos(self, done: np.ndarray, chosen: np.ndarray | None = None) -> dict[str, Any]:
         if chosen is not None:
-            return self._reporter.report_some(self._batch, self._masks, chosen)
+            return report_some(self._batch, self._masks, chosen)
         ended = np.nonzero(done)[0] if self._same_step else _NO_TABLES
         # The function passed here holds no reference to the environment, so keeping infos does not keep the environment alive.
-        return self._reporter.report(self._batch, self._masks, ended, partial(_observations, flat=self._flat))
+        return report(self._batch, self._masks, ended, partial(_observations, flat=self._flat))
 
     def render(self) -> tuple[Any, ...] | None:
         """Every table from its learner's seat, as text or as ``uint8[height, width, 3]``."""

@@ -35,11 +35,9 @@ MAX_REDEALS = 1000
 _SEAT_SALT = np.uint64(0x5EA7)
 
 _INFO = [
-    ("seat", np.uint8),
     ("illegal", np.uint8),
     ("finished", np.uint8),  # 1 when this record describes the end of the episode
     ("closed", np.uint8),  # 1 when a hand in which the learner had moved ended in this step; there is one at most
-    ("score", np.int32, (2,)),
     # The hand that closed; index 0 of a pair is the learner.
     ("end", np.uint8),
     ("won", np.int8),  # 1, -1, or 0 for nobody
@@ -52,14 +50,9 @@ _INFO = [
     ("boxes", np.uint8, (2,)),
     ("hands", np.int32),
     ("total", np.int32, (2,)),
-    # What ended in this step before the learner could move: hands of the game in play (or dealt again, where an episode is a hand),
-    # and whole games, whose hands are not among these.
+    # The hands that ended in this step before the learner could move in them.
     ("skipped_hands", np.int32),
-    ("skipped_wins", np.int32, (2,)),
     ("skipped_points", np.int32, (2,)),
-    ("skipped_games", np.int32),
-    ("skipped_game_wins", np.int32, (2,)),
-    ("skipped_totals", np.int32, (2,)),
 ]
 INFO = np.dtype(_INFO, align=True)
 # What is kept of an episode that ended in a step that began the next: its info and its last observation.
@@ -72,6 +65,7 @@ EPISODE = np.dtype(
         ("loss", np.float64),  # reward of an illegal action
         ("legal", np.int64, (3,)),  # what the learner was last shown as legal, as in a view
         *_INFO,
+        ("seat", np.uint8),  # the learner's
         ("opponent", np.int32),  # number of the player in the other seat; CALLER where the learner has both
         ("next_opponent", np.int32),
         ("redeals", np.int32),
@@ -86,10 +80,11 @@ EPISODE = np.dtype(
     ],
     align=True,
 )
-copy_info = record_copy(INFO, "seat", EPISODE, "seat", "skipped_totals")
+_copy_info = record_copy(INFO, "illegal", EPISODE, "illegal", "skipped_points")
 _final_at, _view_at = record_at(FINAL), record_at(VIEW)
 _FINAL_SIZE = FINAL.itemsize
-_keep_info = record_copy(FINAL, "seat", EPISODE, "seat", "skipped_totals")
+_keep_info = record_copy(FINAL, "illegal", EPISODE, "illegal", "skipped_points")
+_copy_final = record_copy(FINAL, "illegal", FINAL, "illegal", "cells")
 
 
 @kernel
@@ -113,8 +108,6 @@ def _begin(s, t, e):
     else:
         e.seat = e.seat_rule
     e.seat_given = 0
-    e.score[0] = 0
-    e.score[1] = 0
     e.opponent = e.next_opponent
     e.moved = 0
     e.moved_in_hand = 0
@@ -135,21 +128,12 @@ def _deal_again(s, t, e):
 
 
 @kernel
-def _clear_skipped_hands(e):
-    e.skipped_hands = 0
-    e.skipped_wins[0], e.skipped_wins[1] = 0, 0
-    e.skipped_points[0], e.skipped_points[1] = 0, 0
-
-
-@kernel
 def _clear_report(e):
     e.closed = 0
     e.illegal = 0
     e.finished = 0
-    _clear_skipped_hands(e)
-    e.skipped_games = 0
-    e.skipped_game_wins[0], e.skipped_game_wins[1] = 0, 0
-    e.skipped_totals[0], e.skipped_totals[1] = 0, 0
+    e.skipped_hands = 0
+    e.skipped_points[0], e.skipped_points[1] = 0, 0
 
 
 @kernel
@@ -185,9 +169,7 @@ def _report_hand(s, t, e, me):
     else:
         e.skipped_hands += 1
         if won:
-            winner = 0 if won > 0 else 1
-            e.skipped_wins[winner] += 1
-            e.skipped_points[winner] += s.points
+            e.skipped_points[0 if won > 0 else 1] += s.points
     e.moved_in_hand = 0
     if e.reward_rule == _POINTS:
         e.reward += points
@@ -217,23 +199,9 @@ def _close_hand(s, t, e):
     me = np.int64(0) if e.seat_rule == BOTH else np.int64(e.seat)
     _report_hand(s, t, e, me)
     is_over = close_hand(s, t)
-    if t.unit == GAME:
-        e.score[0] = s.score[me]
-        e.score[1] = s.score[1 - me]
-        if is_over:
-            _report_game(s, e, me)
+    if t.unit == GAME and is_over:
+        _report_game(s, e, me)
     return is_over
-
-
-@kernel
-def _skip_game(e):
-    """Counts a game that ended before the learner could move, in place of its hands: the score begins again."""
-    e.skipped_games += 1
-    if e.game_won:
-        e.skipped_game_wins[0 if e.game_won > 0 else 1] += 1
-    for k in range(2):
-        e.skipped_totals[k] += e.total[k]
-    _clear_skipped_hands(e)
 
 
 @kernel
@@ -266,14 +234,12 @@ def _play_on(s, t, e, v, final, players, is_observed):
             if e.moved:
                 _close_episode(s, t, e, v, final)
             else:
-                # The learner never moved in this episode: it is among those skipped, and another is dealt.
+                # The learner never moved in this episode: its hands are among those skipped, and another is dealt.
                 e.redeals += 1
                 if e.redeals > MAX_REDEALS:
                     t.waits_for = ENDLESS
                     return
                 e.reward = 0.0
-                if t.unit == GAME:
-                    _skip_game(e)
                 _deal_again(s, t, e)
     t.waits_for = CALLER
 
@@ -342,6 +308,37 @@ def play_on(states, tables, episodes, slots, how, rows, masks, finals, scratch, 
         else:
             waiting += 1
     return waiting
+
+
+@kernel
+def count_reports(episodes):
+    """At how many tables a hand ended in this step or an action was illegal, and at how many the learner had moved in the hand."""
+    count = closed = 0
+    for i in range(episodes.shape[0]):
+        e = episodes[i]
+        if e.closed or e.skipped_hands or e.illegal:
+            count += 1
+        closed += e.closed
+    return count, closed
+
+
+@kernel
+def collect_reports(episodes, slots, records):
+    """Writes the tables that ``count_reports`` counts to ``int64[k]``, and what is reported of them to ``INFO[k]``."""
+    count = 0
+    for i in range(episodes.shape[0]):
+        e = episodes[i]
+        if e.closed or e.skipped_hands or e.illegal:
+            slots[count] = i
+            _copy_info(records[count], e)
+            count += 1
+
+
+@kernel
+def collect_finals(finals, ended, records):
+    """Copies what was kept of the episodes that ended at some tables (``ended``) to ``FINAL[k]``."""
+    for k in range(ended.shape[0]):
+        _copy_final(records[k], finals[ended[k]])
 
 
 @kernel

@@ -116,6 +116,9 @@ class Episodes(Tables):
         self.episodes["loss"] = ILLEGAL_REWARD[reward]
         self.episodes["same_step"] = same_step
         self.finals = np.zeros(num_tables, FINAL)
+        # A mask of all tables: one array for all steps.
+        self.everywhere = np.ones(num_tables, bool)
+        self.everywhere.flags.writeable = False
         self._all = np.arange(num_tables)
         self.is_game = is_game
         self.is_seeded = False

@@ -6,18 +6,14 @@ environments.
 | key | meaning |
 |---|---|
 | ``action_mask`` | ``int8[107]``, the legal actions; all ones once the episode is over |
-| ``seat`` | the learner's seat |
 | ``illegal_action`` | whether an illegal action ended the episode |
 | ``skipped_hands`` | how many hands ended before the learner could move in them |
-| ``skipped_wins``, ``skipped_points`` | how many of these each player won, and the points, ``int64[2]`` each, the learner's first |
-| ``score`` | games only: points so far, ``int64[2]``, the learner's first |
-| ``skipped_games`` | games only: how many whole games ended before the learner could move in them; their hands are not among the skipped hands |
-| ``skipped_game_wins``, ``skipped_totals`` | games only: how many of these each player won, and the sums of the final totals, ``int64[2]`` each |
+| ``skipped_points`` | the points of these hands, ``int64[2]``, the learner's first |
 | ``outcome`` | when a hand ended in which the learner had moved: ``end`` (an ``End``, as a number), ``points`` (negative: the opponent's), ``won`` (1, 0, -1), ``knocker`` (0 the learner, 1 the opponent, 2 nobody), ``deadwood``, ``opponent_deadwood``, ``length`` (actions of both) |
 | ``game`` | when a game ended: ``won``, ``hands``, ``boxes``, ``opponent_boxes``, ``total``, ``opponent_total`` |
 
-In a step, at most one hand ends in which the learner had moved, and others may be skipped after it. In a game, the points of ``outcome`` and
-``skipped_points`` together are the change of ``score`` (from 0 to 0 where a game begins).
+In a step, at most one hand ends in which the learner had moved, and others may be skipped after it. A whole game in which the learner could
+not move has no ``game``: its hands are among those skipped, and another game is dealt.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -29,8 +25,7 @@ from typing import Any
 import numpy as np
 
 from ginenv.engine.actions import NUM_ACTIONS
-from ginenv.engine.jit import kernel, record_copy
-from ginenv.tables.episode_kernels import FINAL, INFO, copy_info
+from ginenv.tables.episode_kernels import FINAL, INFO, collect_finals, collect_reports, count_reports
 from ginenv.tables.episodes import Episodes
 
 # What is reported of a hand and of a game that ended: fields of INFO, of pairs one of the two.
@@ -48,88 +43,24 @@ _GAME: dict[str, tuple[Any, ...]] = {
     "total": ("total", 0),
     "opponent_total": ("total", 1),
 }
-# Fields of INFO that are reported under their own names.
-_SKIPPED = ("skipped_hands", "skipped_wins", "skipped_points")
-_IN_GAME = (*_SKIPPED, "score", "skipped_games", "skipped_game_wins", "skipped_totals")
-
-# Values of most steps: the seats, of which 0 also is a count, and two counts of nothing.
-_SEATS = np.int64(0), np.int64(1)
-_NONE = np.zeros(2, np.int64)
-
-# The fields that are kept for every table; the rest of INFO is kept only where something ended.
-_BRIEF = np.dtype(
-    [
-        ("score", np.int32, (2,)),
-        ("seat", np.uint8),
-        ("illegal", np.uint8),
-        ("ended", np.uint8),
-    ],
-    align=True,
-)
-_copy_final = record_copy(FINAL, "seat", FINAL, "seat", "cells")
-
-
-@kernel
-def _note(tables, notes):
-    """Copies the fields that are kept for every table; returns at how many of them a hand ended."""
-    ended = 0
-    for i in range(tables.shape[0]):
-        t = tables[i]
-        n = notes[i]
-        n.score[0] = t.score[0]
-        n.score[1] = t.score[1]
-        n.seat = t.seat
-        n.illegal = t.illegal
-        n.ended = t.closed > 0 or t.skipped_hands > 0 or t.skipped_games > 0
-        ended += n.ended
-    return ended
-
-
-@kernel
-def _note_ended(tables, notes, records):
-    k = 0
-    for i in range(tables.shape[0]):
-        if notes[i].ended:
-            copy_info(records[k], tables[i])
-            k += 1
-
-
-@kernel
-def _keep(finals, ended, records):
-    """Copies what was kept of the episodes that ended at some tables."""
-    for k in range(ended.shape[0]):
-        _copy_final(records[k], finals[ended[k]])
+_SKIPPED = ("skipped_hands", "skipped_points")
+_NO_HANDS, _NO_POINTS = np.int64(0), np.zeros(2, np.int64)
 
 
 def _ended_games(records: np.ndarray) -> np.ndarray:
     return (records["closed"] > 0) & (records["finished"] > 0) & (records["illegal"] == 0)
 
 
-def _columns(fields: dict[str, tuple[Any, ...]], records: np.ndarray, where: np.ndarray) -> dict[str, np.ndarray]:
-    """Numbers of ``INFO[n]`` records by name, 0 where they mean nothing, each with its mask."""
-    columns = {}
-    for name, (field, *index) in fields.items():
-        columns[name] = np.where(where, records[field][:, *index], 0).astype(np.int64)
-        columns[f"_{name}"] = where
-    return columns
-
-
 def info_of(tables: Episodes, mask: np.ndarray) -> dict[str, Any]:
     """The ``info`` of the first table."""
-    info: dict[str, Any] = {
-        "action_mask": mask,
-        "seat": _SEATS[tables.seats[0]],
-        "illegal_action": np.array(tables.illegal[0] > 0),
-    }
-    if tables.is_game or tables.skipped[0]:
-        record = tables.episodes[0]
-        for name in _IN_GAME if tables.is_game else _SKIPPED:
-            info[name] = record[name].astype(np.int64)
+    info: dict[str, Any] = {"action_mask": mask, "illegal_action": np.array(tables.illegal[0] > 0)}
+    record = tables.episodes[0]
+    if tables.skipped[0]:
+        info |= {name: record[name].astype(np.int64) for name in _SKIPPED}
     else:
         # Most steps, and reading these fields would take as long as the rest of them.
-        info["skipped_hands"], info["skipped_wins"], info["skipped_points"] = _SEATS[0], _NONE.copy(), _NONE.copy()
+        info["skipped_hands"], info["skipped_points"] = _NO_HANDS, _NO_POINTS.copy()
     if tables.closed[0]:
-        record = tables.episodes[0]
         info["outcome"] = {name: int(record[field][*index]) for name, (field, *index) in _OUTCOME.items()}
         if tables.is_game and _ended_games(tables.episodes)[0]:
             info["game"] = {name: int(record[field][*index]) for name, (field, *index) in _GAME.items()}
@@ -203,104 +134,99 @@ def _with_flags(*names: str) -> frozenset[str]:
     return frozenset((*names, *(f"_{name}" for name in names)))
 
 
-# Keys of a batch's info besides the mask: always present, in games, when a hand ended, when a game did, when an episode did.
-_ALWAYS = _with_flags("seat", "illegal_action", *_SKIPPED)
-_IN_GAMES, _OF_HANDS, _OF_GAMES = _with_flags(*_IN_GAME), _with_flags("outcome"), _with_flags("game")
+# Keys of a batch's info besides the mask: always present, when a hand ended, when a game did, when an episode did.
+_ALWAYS, _OF_HANDS, _OF_GAMES = _with_flags("illegal_action", *_SKIPPED), _with_flags("outcome"), _with_flags("game")
 _OF_FINALS = _with_flags("final_obs", "final_info")
 
 
-class Reporter:
-    """Makes the ``info`` of a batch.
+def report(
+    batch: Episodes, masks: np.ndarray, ended: np.ndarray, observe: Callable[[np.ndarray], np.ndarray]
+) -> LazyInfo:
+    """The ``info`` of a step, in the form of Gymnasium's vector environments; later steps do not change it.
 
     Args:
-        count: number of tables.
-        is_game: whether an episode is a game.
+        batch: the tables.
+        masks: ``int8[n, 107]``; kept, not copied.
+        ended: ``[k]``, tables that began another episode in this step.
+        observe: turns their final rows, ``uint8[k, 520]``, into observations.
     """
+    # Copies of what the next step overwrites; neither they nor the function below hold the environment.
+    where, is_game = batch.everywhere, batch.is_game
+    slots, records, num_closed = _reports(batch.episodes)
+    finals = np.empty(len(ended), FINAL)
+    if len(ended):
+        collect_finals(batch.finals, ended, finals)
 
-    def __init__(self, count: int, is_game: bool) -> None:
-        self._count, self._is_game = count, is_game
-        # The mask of all tables: one read-only array for all steps.
-        self._everywhere = np.ones(count, bool)
-        self._everywhere.flags.writeable = False
+    def make() -> dict[str, Any]:
+        infos = _info(_spread(slots, records, len(where)), masks, where, is_game)
+        return infos | _final(finals, observe(finals["cells"]), ended, len(where), is_game) if len(ended) else infos
 
-    def report(
-        self, batch: Episodes, masks: np.ndarray, ended: np.ndarray, observe: Callable[[np.ndarray], np.ndarray]
-    ) -> LazyInfo:
-        """The ``info`` of a step, in the form of Gymnasium's vector environments; later steps do not change it.
+    names = _ALWAYS
+    if num_closed:
+        names |= _OF_HANDS
+        if is_game and _ended_games(records).any():
+            names |= _OF_GAMES
+    if len(ended):
+        names |= _OF_FINALS
+    return LazyInfo({"action_mask": masks, "_action_mask": where}, names, make)
 
-        Args:
-            batch: the tables.
-            masks: ``int8[n, 107]``; kept, not copied.
-            ended: ``[k]``, tables that began another episode in this step.
-            observe: turns their final rows, ``uint8[k, 520]``, into observations.
-        """
-        # Copies of what the next step overwrites.
-        notes = np.empty(self._count, _BRIEF)
-        observed = np.empty(_note(batch.episodes, notes), INFO)
-        if len(observed):
-            _note_ended(batch.episodes, notes, observed)
-        finals = np.empty(len(ended), FINAL)
-        if len(ended):
-            _keep(batch.finals, ended, finals)
 
-        def make() -> dict[str, Any]:
-            records = np.zeros(self._count, INFO)
-            for name in _BRIEF.names[:-1]:  # type: ignore[index]
-                records[name] = notes[name]
-            records[notes["ended"] > 0] = observed
-            infos = self._info(records, masks)
-            return infos | self._final(finals, observe(finals["cells"]), ended) if len(ended) else infos
+def report_some(batch: Episodes, masks: np.ndarray, tables: np.ndarray) -> dict[str, Any]:
+    """The ``info`` of some tables alone; nothing for the others."""
+    where = np.zeros(batch.num_tables, bool)
+    where[tables] = True
+    slots, records, _ = _reports(batch.episodes)
+    here = where[slots]
+    return _info(_spread(slots[here], records[here], len(where)), masks * where[:, None], where, batch.is_game)
 
-        names = _ALWAYS | _IN_GAMES if self._is_game else _ALWAYS
-        if observed["closed"].any():
-            names |= _OF_HANDS
-            if self._is_game and _ended_games(observed).any():
-                names |= _OF_GAMES
-        if len(ended):
-            names |= _OF_FINALS
-        return LazyInfo({"action_mask": masks, "_action_mask": self._everywhere}, names, make)
 
-    def report_some(self, batch: Episodes, masks: np.ndarray, slots: np.ndarray) -> dict[str, Any]:
-        """The ``info`` of some tables (``slots``) alone; nothing for the others."""
-        records, marked = np.zeros(self._count, INFO), np.zeros_like(masks)
-        marked[slots] = masks[slots]
-        for name in INFO.names or ():
-            records[name][slots] = batch.episodes[name][slots]
-        return self._info(records, marked, slots)
+def _reports(episodes: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+    """The tables of which there is something to report, ``int64[k]``, what it is, ``INFO[k]``, and how many hands closed."""
+    count, num_closed = count_reports(episodes)
+    slots, records = np.empty(count, np.int64), np.empty(count, INFO)
+    if count:
+        collect_reports(episodes, slots, records)
+    return slots, records, num_closed
 
-    def _final(self, finals: np.ndarray, observations: np.ndarray, ended: np.ndarray) -> dict[str, Any]:
-        """The final observations and infos of the episodes that ended."""
-        count = self._count
-        where = np.zeros(count, bool)
-        where[ended] = True
-        records = np.zeros(count, INFO)
-        records[ended] = finals[list(INFO.names or ())]
-        final_obs = np.empty(count, object)
-        for slot, observation in zip(ended.tolist(), observations, strict=True):
-            final_obs[slot] = observation
-        # All ones where an episode ended, zeros elsewhere: one column, repeated by a stride of 0.
-        masks = np.ndarray((count, NUM_ACTIONS), np.int8, where.copy(), strides=(1, 0))
-        masks.flags.writeable = False
-        final_info = self._info(records, masks, ended)
-        return {"final_obs": final_obs, "_final_obs": where, "final_info": final_info, "_final_info": where}
 
-    def _info(self, records: np.ndarray, masks: np.ndarray, slots: np.ndarray | None = None) -> dict[str, Any]:
-        """The ``info`` of ``INFO[n]`` records for some tables (``slots``), or for all."""
-        count = self._count
-        where: Any = self._everywhere
-        if slots is not None:
-            where = np.zeros(count, bool)
-            where[slots] = True
-        closed, games = records["closed"] > 0, _ended_games(records)
-        infos: dict[str, Any] = {
-            "action_mask": masks, "_action_mask": where,
-            "seat": records["seat"].astype(np.int64), "_seat": where,
-            "illegal_action": records["illegal"] > 0, "_illegal_action": where,
-        }  # fmt: skip
-        for name in _IN_GAME if self._is_game else _SKIPPED:
-            infos[name], infos[f"_{name}"] = records[name].astype(np.int64), where
-        if closed.any():
-            infos["outcome"], infos["_outcome"] = _columns(_OUTCOME, records, closed), closed
-            if self._is_game and games.any():
-                infos["game"], infos["_game"] = _columns(_GAME, records, games), games
-        return infos
+def _spread(slots: np.ndarray, records: np.ndarray, count: int) -> np.ndarray:
+    """The records of some tables as ``INFO[count]``, of zeros elsewhere."""
+    spread = np.zeros(count, INFO)
+    spread[slots] = records
+    return spread
+
+
+def _final(
+    finals: np.ndarray, observations: np.ndarray, ended: np.ndarray, count: int, is_game: bool
+) -> dict[str, Any]:
+    """The final observations and infos of the episodes that ended at some tables."""
+    where = np.zeros(count, bool)
+    where[ended] = True
+    final_obs = np.empty(count, object)
+    for slot, observation in zip(ended.tolist(), observations, strict=True):
+        final_obs[slot] = observation
+    masks = np.repeat(where[:, None].astype(np.int8), NUM_ACTIONS, axis=1)
+    records = _spread(ended, finals[list(INFO.names or ())], count)
+    final_info = _info(records, masks, where, is_game)
+    return {"final_obs": final_obs, "_final_obs": where, "final_info": final_info, "_final_info": where}
+
+
+def _info(records: np.ndarray, masks: np.ndarray, where: np.ndarray, is_game: bool) -> dict[str, Any]:
+    """The ``info`` of ``INFO[n]`` records at the tables that are marked (``where``)."""
+    infos = {"action_mask": masks, "illegal_action": records["illegal"] > 0}
+    infos |= {name: records[name].astype(np.int64) for name in _SKIPPED}
+    infos |= {f"_{name}": where for name in infos}
+    closed, games = records["closed"] > 0, _ended_games(records)
+    for name, fields, here in (("outcome", _OUTCOME, closed), ("game", _GAME, games & is_game)):
+        if here.any():
+            infos[name], infos[f"_{name}"] = _columns(fields, records, here), here
+    return infos
+
+
+def _columns(fields: dict[str, tuple[Any, ...]], records: np.ndarray, where: np.ndarray) -> dict[str, np.ndarray]:
+    """Numbers of ``INFO[n]`` records by name, 0 where they mean nothing, each with its mask."""
+    columns = {}
+    for name, (field, *index) in fields.items():
+        columns[name] = np.where(where, records[field][:, *index], 0).astype(np.int64)
+        columns[f"_{name}"] = where
+    return columns
