@@ -144,6 +144,18 @@ def _new_beside(path: Path, mode: int) -> str:
     return str(temporary)
 
 
+def copy_files(source: Path, to: Path) -> None:
+    """Copies what a directory holds into another one; unlike ``shutil.copytree`` also where a file system knows no modes."""
+    for path in sorted(source.rglob("*")):
+        copy = to / path.relative_to(source)
+        if path.is_dir():
+            copy.mkdir(exist_ok=True)
+        else:
+            shutil.copyfile(path, copy)
+            with contextlib.suppress(OSError):
+                shutil.copymode(path, copy)
+
+
 @contextmanager
 def replacing(directory: Path, keep: bool = False) -> Iterator[Path]:
     """A new directory that takes the place of ``directory`` once it is filled; files that belong together change together.
@@ -165,7 +177,7 @@ def replacing(directory: Path, keep: bool = False) -> Iterator[Path]:
         made, before = Path(beside) / directory.name, Path(beside) / "before"
         made.mkdir(stat.S_IMODE(directory.stat().st_mode) | stat.S_IRWXU if directory.exists() else 0o777)
         if keep:
-            _copy_into(made, directory)
+            copy_files(directory, made)
         yield made
         for path in made.rglob("*"):
             if path.is_file():
@@ -178,18 +190,6 @@ def replacing(directory: Path, keep: bool = False) -> Iterator[Path]:
             if before.exists():
                 before.rename(directory)
             raise
-
-
-def _copy_into(made: Path, directory: Path) -> None:
-    """Copies what a directory holds; unlike ``shutil.copytree`` also where a file system knows no modes."""
-    for path in sorted(directory.rglob("*")):
-        copy = made / path.relative_to(directory)
-        if path.is_dir():
-            copy.mkdir()
-        else:
-            shutil.copyfile(path, copy)
-            with contextlib.suppress(OSError):
-                shutil.copymode(path, copy)
 
 
 def _flush(path: str | Path) -> None:
@@ -226,8 +226,7 @@ def writing(path: str | Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        # For a copied directory, the error holds a list of what failed.
-        reason = error.args[0][0][-1] if isinstance(error, shutil.Error) else reason_of(error)
+        reason = reason_of(error)
         if isinstance(error, FileExistsError | NotADirectoryError):
             # A file is in the way, of which the system says only that it exists.
             places = [place for place in (Path(path), *Path(path).parents) if os.path.isfile(place)]

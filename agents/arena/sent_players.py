@@ -10,7 +10,6 @@ import os
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import gettempdir
 
 from agents.files import read_bytes, replacing, writing
 from ginenv.engine.kernel_cache import cache_root
@@ -84,7 +83,9 @@ def _kept(files: Files) -> Path:
     digest = hashlib.sha256()
     for name, content in sorted(files.items()):
         digest.update(name.encode() + b"\0" + hashlib.sha256(content).digest())
-    directory = (cache_root() or Path(gettempdir())) / f"player-{digest.hexdigest()[:32]}"
+    if (cache := cache_root()) is None:
+        raise GinError("there is no directory for players in which nobody else may write; GINENV_CACHE_DIR names one")
+    directory = cache / f"player-{digest.hexdigest()[:32]}"
     if not _holds(directory, files):
         with writing(directory), replacing(directory) as made:
             for name, content in files.items():

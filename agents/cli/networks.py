@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from agents.files import replacing, writing
+from agents.files import copy_files, replacing, writing
 from agents.levels.level import LEVEL, NAMES, Level, load_level
 from agents.network.checkpoint import read_metadata
 from agents.network.model_card import write_card
@@ -43,7 +42,7 @@ def export(
     source = level.directory if level else network_directory(network)
     read_metadata(source)
     with writing(out), replacing(out) as made:
-        shutil.copytree(source, made, dirs_exist_ok=True)
+        copy_files(Path(source), made)
         write_card(made)
     print(f"{out}: a copy of {network} with its card")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import shutil
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,7 +10,7 @@ from typing import Annotated, Any
 from tyro.conf import Positional, arg
 
 from agents.config import TrainConfig, describe_keys, load_config
-from agents.files import check_own, check_writable, replacing, writing
+from agents.files import check_own, check_writable, copy_files, replacing, writing
 from agents.reports.terminal import this_command
 from ginenv.errors import GinError
 from ginenv.tables.players import PlayerSpec
@@ -83,7 +82,7 @@ def train(
         )
     if export:
         with writing(export), replacing(export, keep=True) as made:
-            shutil.copytree(out / "best", made, dirs_exist_ok=True)
+            copy_files(out / "best", made)
         print(f"exported {out / 'best'} to {export}")
     _print_end(export or out / "best", read_metadata(out / "best")["about"])
 
