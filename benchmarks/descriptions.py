@@ -142,28 +142,6 @@ RATINGS = {
     "ladder": Table(
         "rung | rating (95 %)", [Rows(_rungs(), "`{name}` | {rating:+.0f} ({low:+.0f} to {high:+.0f})", "*")]
     ),
-    "short ratings": Table(
-        "player | true rating | hands | interval holds it | half of its width (luck left in) | mean error",
-        [
-            Rows(
-                "short_ratings",
-                "`{player}` | {true[rating]:+.0f} | {key} | {covered} of {tries} | "
-                "±{half_width:.0f} (±{half_width_luck_left_in:.0f}) | {mean_error:+.0f}",
-                "players/*/hands/*",
-            )
-        ],
-    ),
-    "hands won": Table(
-        "`camper` against `simple` |  | ",
-        [
-            Rows("short_ratings", cells, "hands_won")
-            for cells in (
-                "hands won (drawn ones left out) | {hand_share:percent} | {hands:,} hands",
-                "points per hand | {points:points} | {hands:,} hands",
-                "games won | {game_share:percent} | {games:,} games",
-            )
-        ],
-    ),
 }
 
 _PLANE = len(PLANES) * 52
