@@ -110,13 +110,13 @@ def test_a_tournament_survives_the_loss_of_a_node(
             killed.append(min(cluster.worker_nodes, key=str))
             cluster.remove_node(killed[0], allow_graceful=False)
 
-    def table(name: str, executor: Executor | None) -> list[Any]:
+    def games(name: str, executor: Executor | None) -> list[bytes]:
         config = TournamentConfig(players=players, pairs=100, block=20, resamples=20, out=tmp_path / name)
         tournament = Tournament(config)
         assert tournament.play(kill_a_node if executor else lambda done: None, executor)
-        return [match.games.tolist() for match in tournament.standings().matches.values()]
+        return [match.games.tobytes() for match in tournament.standings().matches.values()]
 
-    assert table("there", executor) == table("here", None)
+    assert games("there", executor) == games("here", None)
     assert len(killed) == 1
     add_node(cluster)
 
