@@ -234,7 +234,7 @@ def test_a_broken_pipe_that_is_not_the_output_is_no_quiet_end() -> None:
         ("levels measure level-1 --above campr --set games=2", "'campr' 'camper'"),
         ("levels measure level-1 --set hand=3", "'hand' 'hands'"),
         ("analyse --home nowhere", "nowhere"), ("analyse --kind draw", "--mistakes"),
-        ("analyse --rules eaai", "--seed"), ("analyse --players simple easy", "--seed"), ("levels import level-9 here", "level-9"),
+        ("analyse --rules eaai", "--seed"), ("analyse --players simple easy", "--seed"), ("levels copy level-9 here", "level-9"),
         ("levels build nowhere --out here", "nowhere"), ("evaluate simple easy --games 0", "games 1 0"),
         ("conform py:bot:Bot", "py:bot:Bot evaluate"), ("conform simple", "simple evaluate"),
         ("train --set num_envs=1000000000000", "memory"),

@@ -10,7 +10,7 @@ import torch
 from agents.arena.series import play_series
 from agents.cli.levels import levels
 from agents.levels.level import LEVEL, NAMES, Level, LevelError, load_level
-from agents.levels.package import build_level, check_plays, export_level, import_level
+from agents.levels.package import build_level, check_plays, copy_level
 from agents.levels.player import LevelPlayer
 from agents.network.checkpoint import METADATA, WEIGHTS, save_checkpoint
 from agents.network.features import NUM_HEURISTIC_FEATURES
@@ -21,21 +21,21 @@ from ginenv.errors import GinError
 from ginenv.tables.players import make_player
 from tests.support.refusals import refuses
 
-# --- export and import ----------------------------------------------------------------------------------------------------------
+# --- copies ----------------------------------------------------------------------------------------------------------
 
 
 def test_a_level_travels_as_a_directory(directory: Path, level: Level, tmp_path: Path) -> None:
-    assert export_level(str(directory), tmp_path / "out").directory == tmp_path / "out"
+    assert copy_level(str(directory), tmp_path / "out").directory == tmp_path / "out"
     assert load_level(str(tmp_path / "out")).digest == level.digest
     assert repr(level) == f"<Level {level.name}, sha256 {level.digest[:12]}>"
-    assert import_level(tmp_path / "out", tmp_path / "in").digest == level.digest
+    assert copy_level(str(tmp_path / "out"), tmp_path / "in").digest == level.digest
     player = make_player(str(tmp_path / "in"), seed=3)
     assert (
         play_series(player, make_simple(2), series=2, hands=4, seed=5)
         == play_series(LevelPlayer(level, 3), make_simple(2), series=2, hands=4, seed=5)
     ).all()
     with refuses(LevelError, tmp_path):
-        export_level(str(directory), tmp_path / "out")
+        copy_level(str(directory), tmp_path / "out")
 
 
 @pytest.mark.parametrize(
@@ -46,21 +46,21 @@ def test_a_level_travels_as_a_directory(directory: Path, level: Level, tmp_path:
         "noticed_actions": 3}}, "noticed_actions"), ({"secret": 1}, "'secret'"),
     ],
 )  # fmt: skip
-def test_an_import_is_checked_and_leaves_nothing_behind(directory, tmp_path, change, fact):
-    export_level(str(directory), tmp_path / "bad")
+def test_a_copy_is_checked_and_leaves_nothing_behind(directory, tmp_path, change, fact):
+    copy_level(str(directory), tmp_path / "bad")
     values = json.loads((tmp_path / "bad" / LEVEL).read_text())
     (tmp_path / "bad" / LEVEL).write_text(json.dumps(values | change))
     with refuses(GinError, fact):
-        import_level(tmp_path / "bad", tmp_path / "in")
+        copy_level(str(tmp_path / "bad"), tmp_path / "in")
     assert os.listdir(tmp_path) == ["bad"]
 
 
 def test_truncated_weights_are_refused(directory: Path, tmp_path: Path) -> None:
-    export_level(str(directory), tmp_path / "bad")
+    copy_level(str(directory), tmp_path / "bad")
     weights = (tmp_path / "bad" / WEIGHTS).read_bytes()
     (tmp_path / "bad" / WEIGHTS).write_bytes(weights[:-10])
     with refuses(GinError, WEIGHTS):
-        import_level(tmp_path / "bad", tmp_path / "in")
+        copy_level(str(tmp_path / "bad"), tmp_path / "in")
 
 
 def test_a_level_that_does_not_exist_suggests_one() -> None:
@@ -96,8 +96,8 @@ def test_a_level_is_built_of_a_run_or_any_checkpoint_plays_and_travels(tmp_path,
     assert load_level(str(built.directory)).digest == built.digest
     levels([*again, "--replace"])
     assert f"The level that was there (sha256 {built.digest}) is gone." in capsys.readouterr().out
-    levels(["export", str(built.directory), str(tmp_path / "exported")])
-    levels(["import", str(tmp_path / "exported"), str(tmp_path / "imported")])
+    levels(["copy", str(built.directory), str(tmp_path / "exported")])
+    levels(["copy", str(tmp_path / "exported"), str(tmp_path / "imported")])
     for directory in (built.directory, tmp_path / "exported", tmp_path / "imported"):
         assert "## Limits" in (directory / CARD).read_text(encoding="utf-8")
     points = [
@@ -126,8 +126,8 @@ def test_a_directory_that_is_named_like_an_installed_level_is_the_directory(
     levels(["build", str(directory), "--out", "level-2", "--replace"])
     assert f"(sha256 {built.digest}) is gone" in capsys.readouterr().out
     built = load_level(Path("level-2"))
-    levels(["import", "level-2", "level-3"])
+    levels(["copy", "./level-2", "level-3"])
     assert f"is in level-3 (sha256 {built.digest})." in capsys.readouterr().out
-    assert export_level("./level-2", Path("level-4")).digest == built.digest
+    assert copy_level("./level-2", Path("level-4")).digest == built.digest
     levels(["build", "level-3", "--out", "mine"])
     assert Path("mine", WEIGHTS).read_bytes() == (load_level("level-3").directory / WEIGHTS).read_bytes()

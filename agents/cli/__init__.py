@@ -61,7 +61,7 @@ COMMANDS = {
     "conform": Command("agents.cli.programs:conform", "PROGRAM: does it keep to the line protocol?", extra="match"),
     "bot": Command("agents.cli.bot:bot", "PLAYER: our player as a program of that protocol", extra="match"),
     "levels": Command(
-        "agents.cli.levels:levels", "show, learned, reset, build, fit, measure, export, ...", reads_arguments=True
+        "agents.cli.levels:levels", "show, learned, reset, build, fit, measure, copy", reads_arguments=True
     ),
     "warm": Command("agents.cli.warm:warm", "compiles everything now, so that nobody waits later", extra="match"),
     "games": Command(

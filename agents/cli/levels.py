@@ -1,4 +1,4 @@
-"""``gin levels``: shows, resets, exports, imports, builds, fits and measures levels."""
+"""``gin levels``: shows, resets, copies, builds, fits and measures levels."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from agents.levels.bench.measure import measure as measure_level
 from agents.levels.describe import describe_learning, what_is_learned
 from agents.levels.fit_responses import FitConfig, fit_responses, hands_to_play
 from agents.levels.level import LEVEL, NAMES, LevelSettings, load_level
-from agents.levels.package import build_level, export_level, import_level, read_settings
+from agents.levels.package import build_level, copy_level, read_settings
 from agents.levels.profile import read_learned, reset_level
 from agents.levels.responses import RESPONSES
 from agents.network.model_card import write_card
@@ -36,7 +36,6 @@ app = SubcommandApp()
 # Arguments, with the names that the usage line gives them.
 LevelName = Annotated[str, Positional, arg(metavar="LEVEL")]
 Network = Annotated[str, Positional, arg(metavar="SOURCE")]
-Source = Annotated[Path, Positional, arg(metavar="SOURCE")]
 Target = Annotated[Path, Positional, arg(metavar="TARGET")]
 
 
@@ -117,27 +116,14 @@ def reset(level: LevelName, home: Path | None = None) -> str:
 
 
 @app.command
-def export(level: LevelName, to: Target) -> str:
-    """Writes a level as a directory of its own.
+def copy(level: LevelName, to: Target) -> str:
+    """Copies a level to a directory of its own, to change it or to pass it on; one of anybody's making is checked first.
 
     Args:
         level: name or directory.
         to: directory to write.
     """
-    found = export_level(level, to)
-    write_card(to)
-    return f"{found.name} is in {to} (sha256 {found.digest})."
-
-
-@app.command(name="import")
-def take_in(source: Source, to: Target) -> str:
-    """Copies a level that somebody else made, after checking it.
-
-    Args:
-        source: its directory.
-        to: directory to write.
-    """
-    found = import_level(source, to)
+    found = copy_level(level, to)
     write_card(to)
     return f"{found.name} was checked and is in {to} (sha256 {found.digest})."
 
@@ -210,12 +196,12 @@ def fit(level: LevelName, set: tuple[str, ...] = ()) -> str:
     A fit that is interrupted keeps nothing and begins again.
 
     Args:
-        level: its directory (``gin levels build`` or ``export`` makes one).
+        level: its directory (``gin levels build`` or ``copy`` makes one).
         set: settings of ``agents.levels.fit_responses.FitConfig`` that differ from the default, as key=value (``rounds=2 hands=10``).
     """
     if level in NAMES:
         raise GinError(
-            f"{level} is installed; gin levels export {level} DIRECTORY makes a copy whose responses can be fitted"
+            f"{level} is installed; gin levels copy {level} DIRECTORY makes a copy whose responses can be fitted"
         )
     # Its present responses are not loaded: they may be what has to be fitted again.
     found, console = load_level(level, with_responses=False), plain_console(stderr=True)

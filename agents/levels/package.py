@@ -109,47 +109,29 @@ def check_plays(level: Level, presets: list[str] | None = None) -> None:
             raise LevelError(f"level {level.directory}: it cannot play {rules!r} ({error})") from None
 
 
-def export_level(level: str, to: Path) -> Level:
-    """Writes a level as a directory of its own, which another program can load by its path.
+def copy_level(level: str, to: Path) -> Level:
+    """Copies a level to a directory of its own, after checking that every file is sound and that it plays every preset.
 
     Args:
-        level: name or directory.
+        level: name or directory, of somebody else's making perhaps.
         to: a directory, new or empty.
 
     Raises:
-        LevelError: if ``to`` is there already or cannot be written, or there is no such level.
+        GinError: if anything is wrong with it, or ``to`` is there already or cannot be written; nothing is written then.
     """
     found = load_level(level)
     found.check_files()
-    return _copy(found.directory, to)
-
-
-def import_level(source: Path, directory: Path) -> Level:
-    """Copies a level that somebody else made, after checking that every file is sound and that it plays every preset.
-
-    Args:
-        source: the level's directory.
-        directory: where it goes, new or empty.
-
-    Raises:
-        GinError: if anything is wrong with it; nothing is written then.
-    """
-    level = load_level(source)
-    check_plays(level)
-    return _copy(source, directory)
+    _refuse_full(to)
+    check_plays(found)
+    with _replacing(to) as made:
+        for file in files_of(found.directory):
+            shutil.copyfile(found.directory / file, made / file)
+    return load_level(to)
 
 
 def _refuse_full(directory: Path) -> None:
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
         raise LevelError(f"{directory} is there already and is not an empty directory; name another one")
-
-
-def _copy(source: Path, directory: Path) -> Level:
-    _refuse_full(directory)
-    with _replacing(directory) as made:
-        for file in files_of(source):
-            shutil.copyfile(source / file, made / file)
-    return load_level(directory)
 
 
 @contextmanager
