@@ -59,9 +59,9 @@ def planes() -> Image.Image:
         if over:
             observation, _ = env.reset()
     across, down = 13 * CELL + 2 * MARGIN, 4 * CELL + 2 * MARGIN + 6
-    seen = Image.fromarray(env.render()).resize((3 * across, 3 * across * 600 // 960), Image.Resampling.LANCZOS)
+    seen = Image.fromarray(env.render())
     image = Image.new("RGB", (3 * across, seen.height + 3 * down), "white")
-    image.paste(seen, (0, 0))
+    image.paste(seen, ((image.width - seen.width) // 2, 0))
     draw = ImageDraw.Draw(image)
     for n, words in enumerate(PLANES):
         left, top = n % 3 * across + MARGIN, seen.height + n // 3 * down + MARGIN + 6

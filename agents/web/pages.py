@@ -63,9 +63,8 @@ def card_image(card: int | str, label: str = "", extra: str = "") -> Markup:
 
 
 def table_picture(view: Any, opponent: str, opened: Any, me: str) -> Markup:
-    """A position drawn in two widths; the style sheet shows the one that fits the screen."""
-    drawn = (to_svg(view, opponent, opened, me, narrow) for narrow in (False, True))
-    return Markup('<div class="pictures">{}</div>').format(Markup("").join(Markup(each) for each in drawn))
+    """A position, drawn for the width of a phone."""
+    return Markup('<div class="pictures">{}</div>').format(Markup(to_svg(view, opponent, opened, me)))
 
 
 def with_symbols(text: str) -> Markup:

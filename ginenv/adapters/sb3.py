@@ -44,7 +44,7 @@ class GinVecEnv(VecEnv):
         if not isinstance(inner, TableVectorEnv) or inner.autoreset_mode == AutoresetMode.NEXT_STEP:
             expected = 'a vector environment of ginenv with autoreset_mode="same_step" or "disabled"'
             raise GinError(must_be("envs", expected, envs))
-        self.envs = envs
+        self.envs: Any = envs
         self.render_mode = inner.render_mode
         self.actions = np.zeros(inner.num_envs, np.int64)
         self._same_step = inner.autoreset_mode == AutoresetMode.SAME_STEP

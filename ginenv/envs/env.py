@@ -172,7 +172,7 @@ class TableEnv(gym.Env[np.ndarray, np.int64]):
         return observation, info_of(self._batch, masks[0])
 
     def render(self) -> Any:
-        """The table from the learner's seat: text (``ansi``), ``uint8[600, 960, 3]`` (``rgb_array``), or printed (``human``)."""
+        """The table from the learner's seat: text (``ansi``), ``uint8[544, 480, 3]`` (``rgb_array``), or printed (``human``)."""
         from ginenv.pictures.render import draw
 
         return draw(self.view, self.opponent, self.render_mode)

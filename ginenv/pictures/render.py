@@ -97,20 +97,17 @@ def draw(view: np.void, opponent: str, mode: str | None) -> Any:
 
 # --- picture ---------------------------------------------------------------------------------------------------------
 
-WIDTH, HEIGHT = 960, 600
-# For phone screens, where a card is some 55 pixels wide.
-NARROW_WIDTH, NARROW_HEIGHT = 440, 544
+# Wide enough for ten cards, and narrow enough for the screen of a phone, where a card is some 50 pixels wide.
+WIDTH, HEIGHT = 480, 544
 _CARD_W = 68
 _CARD_H = _CARD_W * CARD_HEIGHT / CARD_WIDTH
-_STEP, _GAP, _MARGIN = 50, 18, 30
-_NARROW_GAP, _NARROW_MARGIN = 8, 12
+_STEP, _GAP, _MARGIN = 50, 8, 12
 _FELT, _FELT_DARK, _LINE = "#265c42", "#1c4833", "#568c70"
 _TEXT, _FAINT, _GOLD, _ROSE = "#f0f4ee", "#accab8", "#f0c860", "#fa8282"
 _EDGE = "#8d8a80"
 _KIND_RGB = {"run": "#70d682", "set": "#6eb0fa"}
-# Names within sentences are cut to the first length; sentences longer than the second are written smaller, and narrow pictures
-# wrap them at the third.
-_NAME_LENGTH, _LINE_LENGTH, _NARROW_LINE_LENGTH = 16, 70, 52
+# Names are cut to the first length, sentences wrapped at the second.
+_NAME_LENGTH, _LINE_LENGTH = 16, 52
 _SCALE = 2  # pixels are drawn larger and scaled down, for smooth edges
 
 
@@ -233,19 +230,19 @@ class _Svg:
             f'<g transform="translate({x:g} {y:g}) scale({scale:g})"><title>{name}</title>{drawn}{mark}</g>'
         )
 
-    def element(self, label: str, width: int, height: int) -> str:
+    def element(self, label: str) -> str:
         """The whole picture."""
         return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" style="max-width:{width}px" role="img" '
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" style="max-width:{WIDTH}px" role="img" '
             f'aria-label="{escape(label)}" font-family="system-ui, sans-serif">'
-            f'<rect width="{width}" height="{height}" rx="12" fill="{_FELT}"/>{"".join(self.parts)}</svg>'
+            f'<rect width="{WIDTH}" height="{HEIGHT}" rx="12" fill="{_FELT}"/>{"".join(self.parts)}</svg>'
         )
 
 
 _Canvas = _Pixels | _Svg
 
 
-def _draw_holding(canvas: _Canvas, y: float, holding: Holding, narrow: bool = False) -> None:
+def _draw_holding(canvas: _Canvas, y: float, holding: Holding) -> None:
     groups: list[tuple[str, tuple[int, ...]]] = [*holding.melds]
     if holding.loose:
         groups.append(("", holding.loose))
@@ -253,12 +250,11 @@ def _draw_holding(canvas: _Canvas, y: float, holding: Holding, narrow: bool = Fa
         groups.append(("laid off", holding.laid_off))
     if holding.hidden:
         groups.append(("hidden", (NO_CARD,) * holding.hidden))
-    total_width, margin, gap = (NARROW_WIDTH, _NARROW_MARGIN, _NARROW_GAP) if narrow else (WIDTH, _MARGIN, _GAP)
     # The distance between the cards of a group at which all groups fit.
     covered = sum(len(cards) - 1 for _, cards in groups)
-    free = total_width - 2 * margin - len(groups) * _CARD_W - (len(groups) - 1) * gap
+    free = WIDTH - 2 * _MARGIN - len(groups) * _CARD_W - (len(groups) - 1) * _GAP
     step = min(float(_STEP), free / max(covered, 1))
-    x = (total_width - covered * step - len(groups) * _CARD_W - (len(groups) - 1) * gap) / 2
+    x = (WIDTH - covered * step - len(groups) * _CARD_W - (len(groups) - 1) * _GAP) / 2
     for kind, cards in groups:
         for k, card in enumerate(cards):
             canvas.card(x + k * step, y, card)
@@ -268,30 +264,7 @@ def _draw_holding(canvas: _Canvas, y: float, holding: Holding, narrow: bool = Fa
             canvas.text((x + end) / 2, y + _CARD_H + 22, kind, 14, _KIND_RGB[kind], "middle")
         elif kind == "laid off":
             canvas.text((x + end) / 2, y + _CARD_H + 22, kind, 14, _GOLD, "middle")
-        x = end + gap
-
-
-def _draw_middle(canvas: _Canvas, view: np.void, opponent: str, me: str) -> None:
-    top, left = 232, 180
-    stock = int(view["stock"])
-    for k in range(min(3, (stock + 9) // 10)):
-        canvas.card(left - 3 * k, top - 3 * k, NO_CARD)
-    canvas.text(left + _CARD_W / 2, top + _CARD_H + 16, f"stock {stock}", 15, _FAINT, "middle")
-    count = int(view["num_pile"])
-    if count:
-        cards = [int(card) for card in view["pile"][:count]]
-        first = max(0, count - 8)
-        for k, card in enumerate(cards[first:]):
-            canvas.card(left + 100 + 30 * k, top, card, _GOLD if k == count - first - 1 else None)
-    else:
-        canvas.box(left + 100, top, _CARD_W, _CARD_H, _FELT_DARK, _LINE)
-    canvas.text(left + 100, top + _CARD_H + 16, f"pile {count}", 15, _FAINT)
-    canvas.text(WIDTH - 40, top + 24, _limit(view), 20, _GOLD, "right")
-    canvas.text(WIDTH - 40, top + 54, _by_name(taken_words(view, opponent), me), 16, _TEXT, "right")
-    if view["taken"] == NO_CARD and view["drawn"] != NO_CARD:
-        canvas.text(
-            WIDTH - 40, top + 80, f"{me} drew {card_name(int(view['drawn']), symbols=True)}", 16, _TEXT, "right"
-        )
+        x = end + _GAP
 
 
 def _cut(name: str, length: int) -> str:
@@ -306,58 +279,38 @@ def _by_name(words: str, me: str) -> str:
 def _draw_table(canvas: _Canvas, view: np.void, opponent: str, opened: np.void | None = None, me: str = "you") -> None:
     """The one layout of pictures; if the opponent's view is given (``opened``), its hand lies open."""
     mine, theirs = my_holding(view), opponent_holding(view) if opened is None else my_holding(opened)
-    canvas.box(16, 190, WIDTH - 32, 180, _FELT_DARK, _LINE, 14)
-    canvas.text(30, 22, _cut(opponent, 40), 20)
     opponent, me = _cut(opponent, _NAME_LENGTH), _cut(me, _NAME_LENGTH)
-    game = f"hand {int(view['hand_no']) + 1}, score {int(view['score'][0])} : {int(view['score'][1])}"
-    canvas.text(WIDTH - 30, 22, game, 20, _TEXT, "right")
-    _draw_holding(canvas, 56, theirs)
-    if view["phase"] == PHASE_OVER and view["shown"]:
-        canvas.text(WIDTH - 30, 45, f"deadwood {int(view['deadwood'][1])}", 14, _FAINT, "right")
-    _draw_middle(canvas, view, opponent, me)
-    _draw_holding(canvas, 398, mine)
-    canvas.text(
-        WIDTH - 30, HEIGHT - 60, f"{'your' if me == 'you' else me + ':'} deadwood {mine.deadwood}", 18, _TEXT, "right"
-    )
-    words = _by_name(status_words(view, opponent), me)
-    canvas.text(30, HEIGHT - 28, words, 20 if len(words) <= _LINE_LENGTH else 16, _GOLD)
-
-
-def _draw_narrow(canvas: _Canvas, view: np.void, opponent: str, opened: np.void | None = None, me: str = "you") -> None:
-    """What ``_draw_table`` draws, for the width of a phone: with sentences below the cards and less of the pile."""
-    mine, theirs = my_holding(view), opponent_holding(view) if opened is None else my_holding(opened)
-    opponent, me = _cut(opponent, _NAME_LENGTH), _cut(me, _NAME_LENGTH)
-    left, right = _NARROW_MARGIN, NARROW_WIDTH - _NARROW_MARGIN
+    left, right = _MARGIN, WIDTH - _MARGIN
     over = f", deadwood {int(view['deadwood'][1])}" if view["phase"] == PHASE_OVER and view["shown"] else ""
     canvas.text(left, 20, opponent + over, 17)
     canvas.text(right, 20, f"score {int(view['score'][0])} : {int(view['score'][1])}", 17, _TEXT, "right")
-    _draw_holding(canvas, 38, theirs, narrow=True)
+    _draw_holding(canvas, 38, theirs)
     top, step = 176, 30
-    canvas.box(6, top - 10, NARROW_WIDTH - 12, 174, _FELT_DARK, _LINE, 14)
+    canvas.box(6, top - 10, WIDTH - 12, 174, _FELT_DARK, _LINE, 14)
     for k in range(min(3, (int(view["stock"]) + 9) // 10)):
         canvas.card(left + 8 - 3 * k, top - 3 * k + 6, NO_CARD)
     canvas.text(left + 6, top + _CARD_H + 18, f"stock {int(view['stock'])}", 15, _FAINT)
     cards = [int(card) for card in view["pile"][: view["num_pile"]]][-4:]
     for k, card in enumerate(cards):
-        canvas.card(left + 100 + step * k, top + 6, card, _GOLD if k == len(cards) - 1 else None)
+        canvas.card(left + 110 + step * k, top + 6, card, _GOLD if k == len(cards) - 1 else None)
     if not cards:
-        canvas.box(left + 100, top + 6, _CARD_W, _CARD_H, _FELT_DARK, _LINE)
-    canvas.text(left + 100, top + _CARD_H + 18, f"pile {int(view['num_pile'])}", 15, _FAINT)
+        canvas.box(left + 110, top + 6, _CARD_W, _CARD_H, _FELT_DARK, _LINE)
+    canvas.text(left + 110, top + _CARD_H + 18, f"pile {int(view['num_pile'])}", 15, _FAINT)
     canvas.text(right - 4, top + 22, f"hand {int(view['hand_no']) + 1}", 17, _TEXT, "right")
     canvas.text(right - 4, top + 50, _limit(view), 17, _GOLD, "right")
     last = _by_name(taken_words(view, opponent), me)
     if view["taken"] == NO_CARD and view["drawn"] != NO_CARD:
         last = f"{me} drew {card_name(int(view['drawn']), symbols=True)}"
     canvas.text(left + 6, top + 146, last, 15)
-    _draw_holding(canvas, 354, mine, narrow=True)
+    _draw_holding(canvas, 354, mine)
     words = f"{'your' if me == 'you' else me + ':'} deadwood {mine.deadwood}"
-    canvas.text(right, NARROW_HEIGHT - 54, words, 15, _TEXT, "right")
-    for k, line in enumerate(textwrap.wrap(_by_name(status_words(view, opponent), me), _NARROW_LINE_LENGTH)[:2]):
-        canvas.text(left, NARROW_HEIGHT - 54 + 18 * (k + 1), line, 15, _GOLD)
+    canvas.text(right, HEIGHT - 54, words, 15, _TEXT, "right")
+    for k, line in enumerate(textwrap.wrap(_by_name(status_words(view, opponent), me), _LINE_LENGTH)[:2]):
+        canvas.text(left, HEIGHT - 54 + 18 * (k + 1), line, 15, _GOLD)
 
 
 def to_image(view: np.void, opponent: str = "opponent") -> np.ndarray:
-    """The table as a picture, ``uint8[600, 960, 3]``.
+    """The table as a picture, ``uint8[544, 480, 3]``.
 
     Args:
         view: a ``VIEW`` record.
@@ -368,19 +321,15 @@ def to_image(view: np.void, opponent: str = "opponent") -> np.ndarray:
     return np.asarray(canvas.image.resize((WIDTH, HEIGHT), Image.Resampling.LANCZOS))
 
 
-def to_svg(
-    view: np.void, opponent: str = "opponent", opened: np.void | None = None, me: str = "you", narrow: bool = False
-) -> str:
-    """The table as a self-contained SVG element, 960 × 600, or 440 × 544 if ``narrow``.
+def to_svg(view: np.void, opponent: str = "opponent", opened: np.void | None = None, me: str = "you") -> str:
+    """The table as a self-contained SVG element, 480 × 544.
 
     Args:
         view: a ``VIEW`` record.
         opponent: the opponent's name.
         opened: the opponent's view, if its hand is to lie open.
         me: the name of the observing seat.
-        narrow: for the screen of a phone.
     """
     canvas = _Svg()
-    (_draw_narrow if narrow else _draw_table)(canvas, view, opponent, opened, me)
-    size = (NARROW_WIDTH, NARROW_HEIGHT) if narrow else (WIDTH, HEIGHT)
-    return canvas.element(f"The table: {_by_name(status_words(view, opponent), me)}", *size)
+    _draw_table(canvas, view, opponent, opened, me)
+    return canvas.element(f"The table: {_by_name(status_words(view, opponent), me)}")
