@@ -107,6 +107,7 @@ def complete(chosen, messages):
         "Content-Type": "application/json",
         "Authorization": f"Bearer {os.environ.get('OPENAI_API_KEY', 'none')}",
     }
+    fault = ""
     for call in range(CALLS):
         time.sleep(chosen.pause * 2 ** (call - 1) if call else 0)
         try:

@@ -67,7 +67,7 @@ def _play_words(rules: Rules) -> Iterator[str]:
         ace = "; an ace asks for gin" if rules.oklahoma_ace == "gin" else ""
         yield f"Knock with at most the first upcard's value, up to {rules.knock_limit}{ace}."
     else:
-        yield f"Knock with at most {rules.knock_limit} points of deadwood."
+        yield f"Knock with at most {rules.knock_limit} points."
     if rules.gin == "automatic":
         yield "Gin ends the hand by itself."
     if rules.spread == "chosen":
@@ -75,7 +75,7 @@ def _play_words(rules: Rules) -> Iterator[str]:
     if rules.layoff == "by-hand":
         yield "You lay off card by card."
     if rules.layoff == "deadwood-only":
-        yield "The opponent's melds are fixed before it lays off."
+        yield "Who lays off fixes the own melds first."
     yield "Cards are laid off on gin too." if rules.layoff_on_gin else "Nothing is laid off on gin."
     yield _STOCK_ENDS[rules.stock_end]
     if rules.max_upcards < usual.max_upcards:
