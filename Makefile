@@ -1,7 +1,7 @@
 # On a fresh machine this needs make, and python3 with its venv module; nothing else.
 #
-#   make web      set up, then the table in the browser
-#   make train    set up, train the quick preset, export it, and print how the export does against the bots
+#   make web      set up, compile (minutes, once), then the table in the browser
+#   make train    set up, compile, train the quick preset, export it, and print how the export does against the bots
 #   make test     set up, then lint, formatting, types, imports and tests (the slow ones of several processes: pytest -m slow; a real browser: pytest -m browser)
 #   make setup    only the environment, in .venv
 #   make peers    add OpenSpiel and Ray, with which tests and benchmarks compare, and what makes videos
@@ -35,6 +35,7 @@ INSTALL := $(BIN)/python -m pip --disable-pip-version-check install --constraint
 # A stamp is touched when its step has succeeded; a later run repeats the step only if pyproject.toml or constraints.txt changed.
 SETUP := $(VENV)/.setup-done
 PEERS := $(VENV)/.peers-done
+WARM := $(VENV)/.warm-done
 
 RUN := runs/quick
 
@@ -58,11 +59,16 @@ $(PEERS): $(SETUP)
 	$(INSTALL) --editable ".[openspiel,ray,video]"
 	@touch $@
 
-train: $(SETUP)
+# So that nobody waits in front of a page or a silent terminal. Where everything is compiled already, it takes seconds.
+$(WARM): $(SETUP) $(wildcard ginenv/*/*.py)
+	$(BIN)/gin warm
+	@touch $@
+
+train: $(WARM)
 	$(BIN)/python train.py --config configs/quick.yaml --out $(RUN) --export $(RUN)/export
 	$(BIN)/python evaluate.py $(RUN)/export --games 1000 --workers 2
 
-web: $(SETUP)
+web: $(WARM)
 	$(BIN)/gin web
 
 lint: $(SETUP)

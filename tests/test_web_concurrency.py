@@ -103,7 +103,7 @@ def wait_for(what, seconds: float = 30) -> bool:
 
 
 def test_unwatched_work_stops_and_restarts_on_request(monkeypatch):
-    monkeypatch.setattr(jobs, "_PATIENCE", 0.1)
+    monkeypatch.setattr(jobs, "_ABANDONED", 0.1)
     pool, ended = jobs.Jobs(), threading.Event()
 
     def work(tell):

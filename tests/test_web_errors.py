@@ -8,6 +8,7 @@ from starlette.testclient import TestClient
 
 from agents.play import rehearsal
 from agents.play.store import Home
+from agents.web import learned
 from agents.web import warmup as ready
 from agents.web.browser_session import Sessions
 from agents.web.jobs import Jobs
@@ -159,15 +160,31 @@ def test_the_lobby_says_what_the_names_stand_for_and_how_the_game_goes(guest):
 def test_compilation_of_the_rules_is_announced(guest):
     ann = guest()
     assert "hx-get" not in ann.get("/ready")
-    job = SimpleNamespace(over=False, seconds=2)
+    job = SimpleNamespace(over=False, seconds=2, done=0, total=0)
+    job.wait = lambda seconds: job.over
     ann.client.app.state.preparations = SimpleNamespace(
         prepare=lambda opponent, rules: job, prepare_hints=lambda hints: job
     )
-    assert "hx-get" in ann.get("/ready") and "compiled" not in ann.get("/ready")
-    job.seconds = 20
-    assert "the rules are being loaded" in ann.get("/ready") and "the rules are being loaded" in ann.get("/")
+    for path in ("/ready", "/"):
+        assert 'hx-get="/ready"' in ann.get(path) and "2 s so far" in ann.get(path)
+    # A game begins as soon as that is done, and until then the page says why not.
+    shown = ann.post("/new", sure="1", opponent="simple", rules="eaai")
+    assert 'hx-get="/new"' in shown and "2 s so far" in shown and ann.browser.session.game is None
     job.over = True
     assert "hx-get" not in ann.get("/ready") and "compiled" not in ann.get("/")
+    assert 'id="table"' in ann.get("/new") and ann.browser.live.game.opponent == "simple"
+    # The address begins no second game.
+    before = ann.browser.mark
+    assert "unfinished game" in ann.get("/new") and ann.browser.mark == before
+
+
+def test_what_a_level_has_learned_is_looked_up_outside_of_the_request(guest, monkeypatch):
+    ann, go_on, real = guest(), threading.Event(), learned.load_level
+    monkeypatch.setattr(learned, "load_level", lambda name: go_on.wait(60) and real(name))
+    assert 'hx-get="/learned?level=level-1"' in ann.get("/learned?level=level-1")
+    go_on.set()
+    while "<h1>What Level 1 has learned about Ann" not in (shown := ann.get("/learned?level=level-1")):
+        assert "<progress" in shown
 
 
 def test_what_the_first_game_needs_is_made_ready_without_a_trace(monkeypatch):

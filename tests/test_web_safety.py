@@ -26,7 +26,7 @@ from agents.web.safety import is_loopback
 from agents.web.server import make_app
 from ginenv.errors import GinError
 from tests.support.refusals import refuses
-from tests.support.web_scenes import browser_of
+from tests.support.web_scenes import TOKEN, browser_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
@@ -101,9 +101,39 @@ def test_a_name_that_the_command_line_gave_is_no_foreign_host(sessions):
     for host in ("cards.example", "cards.example:443", "127.0.0.1:8377"):
         assert client.get("/", headers={"Host": host}).status_code == 200, host
     assert status(client, Host="cards.example", Origin="https://cards.example") == 303
+    # A proxy that passes on its own name for this machine, or the name with a port.
+    assert status(client, Origin="https://cards.example") == 303
+    assert status(client, Host="cards.example:443", Origin="https://cards.example") == 303
     assert status(client, Host="cards.example", Origin="https://evil.example") == 403
+    assert status(client, Origin="https://cards.example.evil") == 403
     answer = client.get("/", headers={"Host": "other.example"})
     assert answer.status_code == 421 and "'other.example'" in answer.text and "--allow-host" in answer.text
+
+
+@pytest.mark.parametrize("stripped", [True, False])
+def test_under_a_path_every_address_is_under_it(sessions, stripped):
+    """As behind a JupyterHub, whose proxy takes the path off, or does not."""
+    root = "/user/ann/proxy/8377"
+    client = browser_of(sessions, root=root)
+    here = "" if stripped else root
+    entrance = client.get(f"{here}/?token={TOKEN}", follow_redirects=False)
+    assert entrance.headers["location"] == f"{root}/" and f"path={root};" in entrance.headers["set-cookie"]
+    client.headers["Cookie"] = entrance.headers["set-cookie"].partition(";")[0]
+    begun = client.post(f"{here}/new", data={"sure": "1"}, follow_redirects=False)
+    assert begun.headers["location"] == f"{root}/table"
+    part = client.post(f"{here}/new", data={}, headers={"HX-Request": "true"})
+    assert part.headers["hx-redirect"] == f"{root}/"
+    pages = (
+        "/ /table /rules /options /players /records /analysis /watch /practice /mistakes /learned?level=level-1".split()
+    )
+    for page in pages:
+        answer = client.get(here + page)
+        assert answer.status_code == 200
+        addresses = re.findall(r'\b(?:href|action|src|hx-get|hx-post)="(/[^"]*)"', answer.text)
+        assert addresses and all(address.startswith(f"{root}/") for address in addresses), page
+        assert int(answer.headers["content-length"]) == len(answer.content)
+    style = re.search(r'href="([^"]*table\.css[^"]*)"', client.get(f"{here}/").text)
+    assert style and client.get(style[1].removeprefix(root) if stripped else style[1]).status_code == 200
 
 
 def test_elsewhere_than_on_loopback_addresses_are_known_and_names_are_not(sessions):

@@ -16,7 +16,7 @@ from agents.play.moves import action_words, count
 from agents.play.review import StoredMistake, analyse_games, analysed, mistakes, num_analysed, shared_analyst
 from agents.web.belief_map import belief_map
 from agents.web.form_fields import seed_of
-from agents.web.jobs import Job
+from agents.web.jobs import PATIENCE, Job
 from agents.web.lobby import opponents
 from agents.web.pages import page, table_picture
 from agents.web.request import Request
@@ -29,8 +29,6 @@ from ginenv.hands.hand import Hand
 _LONGEST_TEXT = 200_000
 _LONGEST_TRY = 200
 _COLUMNS = (("deadwood", "deadwood"), ("ways", "ways to fill"), ("danger", "danger"))
-# How long to wait, in seconds, for a result that can be shown at once.
-_PATIENCE = 0.4
 
 
 class _Hand:
@@ -99,25 +97,15 @@ def analysis(request: Request) -> Response:
         return _form(request)
     looked = _Hand(request)
     job = looked.job(request)
-    if not job.wait(_PATIENCE):
+    if not job.wait(PATIENCE):
         heading = f"{' against '.join(looked.names)}, hand {looked.number}"
         words = f"Every decision is played out in many worlds: {job.done} of {job.total or '…'}."
-        return _progress(request, job, f"{looked.address}&move={request.number('move')}", heading, words)
+        return request.progress(job, f"{looked.address}&move={request.number('move')}", heading, words)
     if job.error:
         request.browser_session.jobs.forget(looked.address)
         raise GinError(f"this hand cannot be analysed: {job.error}")
     values = {"looked": looked, "here": "/analysis"} | _found(looked, job.result, request.number("move"))
-    return _shown(request, "analysis_part.html", "analysis.html", values)
-
-
-def _progress(request: Request, job: Job, address: str, heading: str, words: str) -> Response:
-    """How far a job has come; the page asks for the address again."""
-    values = {"job": job, "address": address, "heading": heading, "words": words, "here": "/analysis"}
-    return _shown(request, "progress_part.html", "progress.html", values)
-
-
-def _shown(request: Request, part: str, full_page: str, values: dict[str, Any]) -> Response:
-    return HTMLResponse(page(part, **values)) if request.htmx else request.page(full_page, **values)
+    return request.part("analysis_part.html", "analysis.html", **values)
 
 
 def _form(request: Request, status: int = 200) -> Response:
@@ -233,12 +221,12 @@ def analyse_seed(request: Request) -> Response:
         if any(name.startswith("cmd:") for name in players):
             raise GinError("a program could find out which cards a seed deals; choose agents")
         job = jobs.job(key := (rules, seed, players), lambda tell: deal_and_play(rules, seed, players, tell))
-        if not job.wait(_PATIENCE):
+        if not job.wait(PATIENCE):
             address = (
                 f"/analysis/seed?{urlencode({'first': players[0], 'second': players[1], 'rules': rules, 'seed': seed})}"
             )
             words = f"The hand is played: {count(job.done, 'action')} so far."
-            return _progress(request, job, address, f"{players[0]} against {players[1]}", words)
+            return request.progress(job, address, f"{players[0]} against {players[1]}", words)
         jobs.forget(key)
         if job.error:
             raise GinError(job.error)

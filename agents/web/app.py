@@ -17,6 +17,7 @@ from agents.files import check_directory
 from agents.play.store import Home, default_home
 from agents.web.browser_session import Sessions
 from agents.web.listening import listen, make_server
+from agents.web.root_path import check_root_path
 from agents.web.server import make_app
 from agents.web.warmup import Preparations
 from ginenv.errors import GinError, check_integer
@@ -30,6 +31,7 @@ class Arguments:
     Attributes:
         host: address to listen on; any but this machine's own also lets in others who have the printed address with its token.
         allow_host: a further name under which the table is reached, such as a proxy's; may be given several times.
+        root_path: path under which a proxy serves the table, such as /user/ann/proxy/8377.
         allow: a program (cmd:PROGRAM) or the directory of a checkpoint or a level that may play; may be given several times.
         port: port to listen on; 0 takes any that is free.
         browser: open the page in a browser.
@@ -41,6 +43,7 @@ class Arguments:
     host: str = "127.0.0.1"
     port: int = 8377
     allow_host: tyro.conf.UseAppendAction[list[str]] = field(default_factory=list)
+    root_path: str = ""
     allow: tyro.conf.UseAppendAction[list[str]] = field(default_factory=list)
     browser: bool = True
     home: Path = field(default_factory=default_home)
@@ -57,6 +60,7 @@ def run(arguments: Sequence[str], program: str = "gin web") -> None:
     chosen = tyro.cli(Arguments, prog=program, args=arguments)
     check_integer("--port", chosen.port, 0, 65535)
     check_directory("runs", chosen.runs)
+    root = check_root_path(chosen.root_path)
     for name in chosen.allow:
         parse_player(name)
     # The browser's command line can be seen by other users of this machine, so what it holds opens the table only once.
@@ -65,7 +69,7 @@ def run(arguments: Sequence[str], program: str = "gin web") -> None:
         sessions = Sessions(Home(chosen.home), chosen.freeze, chosen.allow)
     except OSError as error:
         raise GinError(f"{error.filename or 'a file'} cannot be used: {error.strerror or error}") from None
-    app = make_app(sessions, token, {once}, chosen.host, chosen.allow_host, chosen.runs)
+    app = make_app(sessions, token, {once}, chosen.host, chosen.allow_host, chosen.runs, root)
     listening = listen(chosen.host, chosen.port)
     port = listening.getsockname()[1]
     shown = socket.gethostname() if chosen.host in ("0.0.0.0", "::") else chosen.host

@@ -69,6 +69,7 @@ class BrowserSession:
         messages: sentences to show once, as pairs of a kind (``warning`` or ``plain``) and words.
         pending_knock: the card about whose discard the person is asked whether to knock instead, or None.
         hint: the action of a hint and its words, or None.
+        waits_for_game: whether a game begins as soon as the rules are compiled.
         trouble: why the opponent cannot play; empty if it can.
     """
 
@@ -79,6 +80,7 @@ class BrowserSession:
         self.watched, self.subjects = Watched(), Watched()
         self.jobs = Jobs()
         self.answered: Any = None
+        self.waits_for_game = False
         self.messages: list[tuple[str, str]] = []
         self._hand: tuple[str, int] | None = None
         self._places: list[int] = []
@@ -169,6 +171,7 @@ class BrowserSession:
 
     def begin(self) -> None:
         """Begins a new game; an unfinished one is lost."""
+        self.waits_for_game = False
         self.session.leave_game()
         self.session.new_game()
         self._clear()

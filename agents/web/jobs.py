@@ -13,8 +13,10 @@ from ginenv.errors import GinError
 _MAX_JOBS = 64
 # How many of them work at the same time; the others wait.
 _AT_ONCE = 2
+# How long a page waits, in seconds, for a result that can be shown at once.
+PATIENCE = 0.4
 # A job ends when nobody has asked for it for so many seconds: its page asks several times in that time.
-_PATIENCE = 60.0
+_ABANDONED = 60.0
 
 
 class _AbandonedError(Exception):
@@ -70,7 +72,7 @@ class Job:
         self._check()
 
     def _check(self) -> None:
-        if not self._stays and time.monotonic() - self.last_poll > _PATIENCE:
+        if not self._stays and time.monotonic() - self.last_poll > _ABANDONED:
             raise _AbandonedError
 
     @property

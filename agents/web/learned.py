@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlencode
 
 import numpy as np
 from starlette.responses import Response
@@ -10,12 +11,15 @@ from starlette.responses import Response
 from agents.arena.ladder import shipped_ladder
 from agents.arena.results import weighted
 from agents.levels.describe import what_is_learned
-from agents.levels.level import MATCHED, NAMES, load_level
+from agents.levels.level import MATCHED, NAMES, Level, load_level
 from agents.levels.traits import times
+from agents.play.display_names import display_opponent
 from agents.play.opponents import checked_level, reset_level
 from agents.play.options import opponent_name
-from agents.play.store import PlayerFile
+from agents.play.store import Home, PlayerFile
+from agents.web.jobs import PATIENCE
 from agents.web.request import Request
+from ginenv.errors import GinError
 
 # A gain is shown only with at least this many hands in each half.
 _FEWEST = 5
@@ -44,13 +48,31 @@ def _gain(file: PlayerFile, level: str) -> dict[str, Any] | None:
     }
 
 
+def _found(home: Home, name: str, person: str) -> tuple[Level, Any]:
+    """A level, and what it has learned of a person if it learns."""
+    level = load_level(name)
+    return level, next(iter(what_is_learned(home.path, level, person, home.last_hands))) if level.learns else None
+
+
 def learned(request: Request) -> Response:
     """The page about one level."""
     session = request.browser_session.session
     chosen = request.query.get("level") or session.options.player
     session.check_player(chosen)
     name = checked_level(chosen) if request.query.get("level") or chosen.startswith(("level-", MATCHED)) else NAMES[0]
-    level = load_level(name)
+    home, person = session.home, session.file.name
+    jobs, key = request.browser_session.jobs, ("learned", name)
+    job = jobs.job(key, lambda tell: _found(home, name, person))
+    address = f"/learned?{urlencode({'level': chosen})}"
+    if not job.wait(PATIENCE):
+        return request.progress(job, address, f"What {display_opponent(name)} has learned", "The level is being asked.")
+    if request.htmx:
+        return request.go(address)
+    # Another hand may change it.
+    jobs.forget(key)
+    if job.error:
+        raise GinError(job.error)
+    level, found = job.result
     values: dict[str, Any] = {
         "level": name,
         "levels": [*NAMES, MATCHED, *([name] if name not in (*NAMES, MATCHED) else [])],
@@ -59,7 +81,6 @@ def learned(request: Request) -> Response:
         "frozen_by_server": session.freeze,
     }
     if level.learns:
-        (found,) = what_is_learned(session.home.path, level, session.file.name, session.home.last_hands)
         values |= {"found": found, "gain": _gain(session.file, name), "rating": found.rating, "times": times}
         values["rungs"] = {name: shipped_ladder().rating_of(name) for name in ("simple", "network")}
     return request.page("learned.html", **values)

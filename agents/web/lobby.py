@@ -10,7 +10,7 @@ from agents.levels.level import MATCHED
 from agents.levels.ratings import person_rating
 from agents.play.allowed import names_for_all
 from agents.play.options import Options, choices, friend_of, preset_of
-from agents.web.jobs import Job
+from agents.web.jobs import PATIENCE, Job
 from agents.web.pages import page
 from agents.web.request import Request
 from ginenv.engine.rule_texts import PRESET_TEXTS, RULE_TEXTS
@@ -128,11 +128,30 @@ def new(request: Request) -> Response:
         for name, value in chosen.items():
             if value != browser.session.options.text(name):
                 browser.session.set_option(name, value)
+        job = _prepared(request)
+        if not friend and job is not None and not job.wait(PATIENCE):
+            # The page says at once why it has to wait, and asks for this address until the game can begin.
+            browser.waits_for_game = True
+            return request.go("/new")
         browser.begin()
         if friend:
             request.sessions.invite(friend, away=not request.form.get("here"))
             if token := request.sessions.links.get(friend):
                 browser.say(f"{friend} plays by this link: {request.address}/?token={token}")
+        return request.go("/table")
+    return request.go("/")
+
+
+def wait_for_game(request: Request) -> Response:
+    """Says that the rules are being compiled; begins the game that waits for it."""
+    browser, job = request.browser_session, _prepared(request)
+    if not browser.waits_for_game:
+        return request.go("/")
+    if job is not None and not job.wait(PATIENCE):
+        words = f"The rules are being loaded, for {job.seconds:.0f} s so far; the game begins when that is done."
+        return request.progress(job, "/new", "One moment", words)
+    with browser.shows_errors():
+        browser.begin()
         return request.go("/table")
     return request.go("/")
 

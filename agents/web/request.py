@@ -11,6 +11,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 
 from agents.web.browser_session import BrowserSession, Sessions
 from agents.web.form_fields import integer_field
+from agents.web.jobs import Job
 from agents.web.pages import page
 from ginenv.errors import GinError
 
@@ -94,6 +95,15 @@ class Request:
             **values,
         }
         return HTMLResponse(page(template, **values), status)
+
+    def part(self, part: str, full_page: str, **values: Any) -> Response:
+        """A part of a page if that is asked for, else the whole."""
+        return HTMLResponse(page(part, **values)) if self.htmx else self.page(full_page, **values)
+
+    def progress(self, job: Job, address: str, heading: str, words: str) -> Response:
+        """How far a job has come; the page asks for the address again."""
+        values = {"job": job, "address": address, "heading": heading, "words": words}
+        return self.part("progress_part.html", "progress.html", **values, here=self.path)
 
     def problem(self, status: int, heading: str, words: str) -> Response:
         """A page that says what is not possible; if only a part was asked for, the sentence alone, which the page then shows."""

@@ -39,9 +39,9 @@ def is_loopback(host: str) -> bool:
 
 
 def _name_in(host: str) -> str | None:
-    """The name or address in a ``Host``; None if it is malformed."""
+    """The name or address in a ``Host`` or an ``Origin``; None if it is malformed."""
     try:
-        return urlsplit(f"//{host}").hostname
+        return urlsplit(host if "://" in host else f"//{host}").hostname
     except ValueError:
         return None
 
@@ -69,7 +69,9 @@ class Guard:
         invited: Callable[[str], bool],
     ) -> None:
         self.app, self.host, self.token, self.once, self.invited = app, host, token, once, invited
-        self.names = {"localhost"} | {name.lower() for name in names}
+        # Of a proxy, which may pass another Host on than the browser's, or add a port to it.
+        self.proxies = {name.lower() for name in names}
+        self.names = {"localhost"} | self.proxies
         if not is_loopback(host):
             self.names |= {host.lower(), socket.gethostname().lower()}
 
@@ -109,7 +111,7 @@ class Guard:
             words = f"This table is not known as {name or host!r}"[:200]
             return PlainTextResponse(f"{words}; 'gin web --allow-host NAME' allows a name.\n", 421)
         origin = headers.get("origin")
-        if origin is not None and origin.partition("://")[2] != host:
+        if origin is not None and origin.partition("://")[2] != host and _name_in(origin) not in self.proxies:
             return PlainTextResponse("Another site's page may not use this table (a foreign Origin).\n", 403)
         if scope["method"] not in ("GET", "HEAD"):
             if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):

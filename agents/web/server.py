@@ -22,6 +22,7 @@ from starlette.routing import Route
 from agents.web.browser_session import Sessions
 from agents.web.pages import STATIC, static_file
 from agents.web.request import Request
+from agents.web.root_path import RootPath
 from agents.web.safety import LONGEST_BODY, Guard
 from ginenv.errors import GinError
 
@@ -32,7 +33,7 @@ Handler = Callable[[Request], Response]
 _PAGES = {
     "/": {"GET": "lobby:lobby"},
     "/ready": {"GET": "lobby:ready"},
-    "/new": {"POST": "lobby:new"},
+    "/new": {"GET": "lobby:wait_for_game", "POST": "lobby:new"},
     "/players": {"GET": "lobby:players", "POST": "lobby:change_player"},
     "/rules": {"GET": "lobby:rules", "POST": "lobby:change_rules"},
     "/options": {"GET": "lobby:options", "POST": "lobby:change_options"},
@@ -140,11 +141,18 @@ def _endpoint(name: str) -> Callable:
             http_request.path_params,
             htmx,
             http_request.session,
-            str(http_request.base_url).rstrip("/"),
+            _address(http_request),
         )
         return await run_in_threadpool(_answer, request, name)
 
     return endpoint
+
+
+def _address(http_request: HTTPRequest) -> str:
+    """The address of the server as the browser knows it, which a proxy need not pass on as ``Host``."""
+    origin = http_request.headers.get("origin", "")
+    root = http_request.scope.get("app_root_path", "")
+    return origin + root if "://" in origin else str(http_request.base_url).rstrip("/")
 
 
 def _static(http_request: HTTPRequest) -> Response:
@@ -175,6 +183,7 @@ def make_app(
     host: str = "127.0.0.1",
     names: Collection[str] = (),
     runs: Path = Path("runs"),
+    root: str = "",
 ) -> Starlette:
     """The application.
 
@@ -185,6 +194,7 @@ def make_app(
         host: what the server will listen on.
         names: further names under which the table may be reached.
         runs: the folder whose training runs and reports are shown.
+        root: path under which a proxy serves the table (``agents.web.root_path``).
     """
 
     @asynccontextmanager
@@ -198,11 +208,13 @@ def make_app(
     app = Starlette(
         routes=routes,
         middleware=[
+            *([Middleware(RootPath, root=root)] if root else ()),
             # A secret and a name for each start: what is not from this process is no session of it.
             Middleware(
                 SessionMiddleware,
                 secret_key=secrets.token_urlsafe(32),
                 session_cookie=f"gin_{secrets.token_hex(4)}",
+                path=root or "/",
                 max_age=None,
             ),
             Middleware(

@@ -10,7 +10,8 @@
 
   function send(values) {
     if (busy) return;
-    htmx.ajax("POST", "/table", { target: "#table", swap: "outerHTML", values: { at: table().dataset.at, ...values } });
+    // Relative, as all of these addresses: the table may be under a path of another server.
+    htmx.ajax("POST", "table", { target: "#table", swap: "outerHTML", values: { at: table().dataset.at, ...values } });
   }
 
   function pick(card) {
@@ -199,7 +200,7 @@
   function lookAgain() {
     const shown = table();
     if (shown && document.visibilityState === "visible" && !lifted) {
-      htmx.ajax("GET", `/table?at=${encodeURIComponent(shown.dataset.at)}`, { target: "#table", swap: "outerHTML" });
+      htmx.ajax("GET", `table?at=${encodeURIComponent(shown.dataset.at)}`, { target: "#table", swap: "outerHTML" });
     }
   }
   document.addEventListener("visibilitychange", lookAgain);
