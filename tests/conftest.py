@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agents.interrupts import STOPS
+
 os.environ["OMP_NUM_THREADS"] = "1"
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 @pytest.fixture(autouse=True)
 def signals() -> Iterator[None]:
     """Handlers of signals as they were before: commands set their own."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.getsignal(number) for number in STOPS}
     yield
     for number, handler in before.items():
         signal.signal(number, handler)

@@ -1,14 +1,17 @@
-"""Ctrl-C and SIGTERM where results are at stake: they wait for what is written, and what was broken off goes on to the same result."""
+"""Ctrl-C, SIGTERM and SIGHUP where results are at stake: they wait for what is written; what was broken off goes on to the same result."""
 
 from __future__ import annotations
 
+import fcntl
 import importlib
 import json
 import multiprocessing
 import os
+import pty
 import signal
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -25,7 +28,14 @@ import agents.datasets.store as store
 import agents.training.run as runs
 from agents import cli
 from agents.arena import play_match
-from agents.interrupts import allow_interrupts, defer_interrupts, ignore_interrupts_in_child, interrupt, take_interrupt
+from agents.interrupts import (
+    allow_interrupts,
+    defer_interrupts,
+    handle_stops,
+    ignore_interrupts_in_child,
+    interrupt,
+    take_interrupt,
+)
 from agents.network.checkpoint import load_checkpoint
 from agents.network.model_card import CARD
 
@@ -94,6 +104,39 @@ def test_a_handler_of_somebodys_own_stays() -> None:
     with defer_interrupts() as interrupts:
         os.kill(os.getpid(), signal.SIGTERM)
     assert heard == [signal.SIGTERM] and not interrupts.requested
+
+
+def test_the_end_of_a_terminal_is_an_interrupt_after_which_nothing_is_printed_to_it(tmp_path: Path) -> None:
+    script = f"""if True:
+        import signal, sys, time
+        from agents.interrupts import handle_stops, interrupt
+        handle_stops(interrupt)
+        try:
+            print("ready", flush=True)
+            time.sleep(60)
+        except KeyboardInterrupt:
+            print("saving ...", flush=True)
+            open({str(tmp_path / "saved")!r}, "w").close()
+    """
+    terminal, other_end = pty.openpty()
+    child = subprocess.Popen(
+        [sys.executable, "-c", script],
+        stdin=other_end,
+        stdout=other_end,
+        stderr=other_end,
+        start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+    )
+    os.close(other_end)
+    assert b"ready" in os.read(terminal, 100)
+    os.close(terminal)
+    assert child.wait(60) == 0 and (tmp_path / "saved").exists()
+
+
+def test_nohup_keeps_a_command_from_hearing_the_end_of_its_terminal() -> None:
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    handle_stops(interrupt)
+    assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN and signal.getsignal(signal.SIGTERM) is interrupt
 
 
 INTERRUPTED_MODULE = "import os, signal\nos.kill(os.getpid(), signal.SIGTERM)\ndone = True\n"
@@ -187,7 +230,8 @@ def test_an_interrupted_training_exports_nothing_until_the_same_command_ends_it(
     run, export = tmp_path / "run", tmp_path / "export"
     words = ["train", "--config", "configs/smoke.yaml", "--out", run, "--export", export, "--set", *sizes]
     with monkeypatch.context() as patched:
-        patched.setattr(runs, "play_match", signalling(runs.play_match))
+        # As the end of a terminal does.
+        patched.setattr(runs, "play_match", signalling(runs.play_match, number=signal.SIGHUP))
         assert output_of(*words) == INTERRUPTED
     about = load_checkpoint(run / "last")[1]["about"]
     message = capsys.readouterr().err
@@ -227,12 +271,16 @@ def test_all_workers_are_started_before_any_job() -> None:
         assert len(set(multiprocessing.active_children()) - before) == 2
 
 
-def test_workers_end_with_a_parent_that_is_killed() -> None:
+def test_workers_that_play_end_with_a_parent_that_is_killed() -> None:
     script = """if True:
         import multiprocessing, time
         from agents.arena.executors import process_pool
         if __name__ == "__main__":
-            with process_pool(2):
+            with process_pool(2) as pool:
+                tasks = [pool.submit(time.sleep, 60) for _ in range(2)]
+                while not all(task.running() for task in tasks):
+                    time.sleep(0.05)
+                time.sleep(2)
                 print(*(child.pid for child in multiprocessing.active_children()), flush=True)
                 time.sleep(60)
     """

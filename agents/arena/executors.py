@@ -18,7 +18,7 @@ from contextlib import contextmanager, nullcontext
 from itertools import islice
 from typing import Any
 
-from agents.interrupts import allow_interrupts, ignore_interrupts_in_child
+from agents.interrupts import FROM_TERMINAL, allow_interrupts, ignore_interrupts_in_child
 from agents.programs.process import adopt_orphans
 from ginenv.errors import GinError, check_integer
 from ginenv.tables.players import Player
@@ -133,7 +133,7 @@ class _Pool(ProcessPoolExecutor):
         self._unfinished: set[Future[Any]] = set()
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        future = super().submit(fn, *args, **kwargs)
+        future = super().submit(_in_worker, fn, *args, **kwargs)
         self._unfinished.add(future)
         future.add_done_callback(self._unfinished.discard)
         return future
@@ -176,10 +176,20 @@ def process_pool(workers: int) -> Iterator[Executor]:
             process.kill()
 
 
+def _in_worker(play: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """A task in a worker. When the worker is to leave, it does: the pool would take the exit for the task's result and wait for another."""
+    try:
+        return play(*args, **kwargs)
+    except SystemExit:
+        # The players are closed by now.
+        os._exit(1)
+
+
 def _start_worker() -> None:
     """Prepares a worker: the parent catches interrupts and ends its workers, which close their players on the way out."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    for number in FROM_TERMINAL:
+        signal.signal(number, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, FROM_TERMINAL)
     signal.signal(signal.SIGTERM, _leave)
     # Several threads in each of several processes would only wait for each other.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -193,9 +203,14 @@ def _exit_with_parent() -> None:
     if parent is not None:
         parent.join()
         os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(_ENDING_SECONDS)
+        # The compiler drops the exception that a signal raises.
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _leave(*_: object) -> None:
+    # Once is enough: another exit would keep the first from closing the players.
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     # An exception raised inside the compiler is dropped, which needs no message.
     sys.unraisablehook = lambda _: None
     sys.exit(1)

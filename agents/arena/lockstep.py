@@ -13,7 +13,7 @@ import numpy as np
 
 from agents.deal_streams import Domain, deal_keys, luck_words
 from ginenv.engine.rules import Rules
-from ginenv.tables.kernels import TABLE
+from ginenv.tables.kernels import IDLE, TABLE
 from ginenv.tables.players import KnownPolicy, Player, ask_player, show_hands
 from ginenv.tables.tables import Tables
 
@@ -142,6 +142,12 @@ class Lockstep(Tables):
         self.done += len(over)
         self._open(over)
         return len(over)
+
+    def progress(self) -> float:
+        """How many jobs have been played; games in play count by the leader's share of the target."""
+        in_play = self.tables["waits_for"] != IDLE
+        totals = self.states["total"][in_play].max(axis=1, initial=0)
+        return self.done + float(np.minimum(totals / self.states["rules"]["target"][in_play], 1.0).sum())
 
     def _decide(self, side: int, views: np.ndarray, rows: np.ndarray, ids: np.ndarray) -> None:
         """Asks a side for its actions and plays them."""

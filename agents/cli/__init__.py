@@ -18,6 +18,8 @@ from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
+from agents.interrupts import handle_stops, interrupt
+
 if TYPE_CHECKING:
     from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 
@@ -76,7 +78,6 @@ EXTRAS = {"tensorboard": "train", "pyarrow": "data", "onnx": "onnx"}
 EXTRAS |= dict.fromkeys(("fastapi", "starlette", "uvicorn", "itsdangerous"), "web")
 EXTRAS |= {"fsrs": "agents", "safetensors": "agents", "torch": "agents", "ray": "ray", "mcp": "mcp"}
 
-STOPS = (signal.SIGINT, signal.SIGTERM)
 # The exit status when nobody reads the output any more: what a shell reports for a program that SIGPIPE ended.
 UNREAD = 141
 # The exit status when an interrupt kept a command from finishing: what a shell reports after Ctrl-C.
@@ -90,7 +91,7 @@ BESIDE_MATCHES = ("tournament", "conform", "exploit")
 def run(program: str, command: str, arguments: Sequence[str]) -> None:
     """Runs a command; on an error it prints one sentence and exits with a non-zero status.
 
-    A command that Ctrl-C or SIGTERM kept from finishing exits with status 130, even if it showed what it had.
+    A command that Ctrl-C, SIGTERM or the end of its terminal kept from finishing exits with status 130, even if it showed what it had.
 
     Args:
         program: how the program was called, such as ``gin`` or ``evaluate.py``.
@@ -111,16 +112,13 @@ def run(program: str, command: str, arguments: Sequence[str]) -> None:
             del os.environ[size]
     if chosen.one_thread:
         os.environ.setdefault("OMP_NUM_THREADS", "1")
-    for stop in STOPS:
-        # Nothing has begun yet, and an exception could get lost in a module that is being imported.
-        signal.signal(stop, lambda *_: _leave(f"{name}: interrupted before anything was finished\n"))
+    # Nothing has begun yet, and an exception could get lost in a module that is being imported.
+    handle_stops(lambda *_: _leave(f"{name}: interrupted before anything was finished\n"))
     # Imported only now: libraries read their number of threads when they are loaded.
-    from agents.interrupts import interrupt
     from ginenv.errors import GinError
 
-    for stop in STOPS:
-        # Both make a command show what it has. Set explicitly, since a shell starts background jobs with interrupts ignored.
-        signal.signal(stop, interrupt)
+    # Each makes a command show what it has. Set explicitly, since a shell starts background jobs with interrupts ignored.
+    handle_stops(interrupt)
     for stream in (sys.stdout, sys.stderr):
         # File names need not be UTF-8, and a terminal may lack some characters.
         if isinstance(stream, io.TextIOWrapper):
@@ -154,9 +152,8 @@ def run(program: str, command: str, arguments: Sequence[str]) -> None:
         )
         sys.exit(f"{name}: {missing} is not installed; pip install 'ginenv[{extra}]' installs it")
     finally:
-        for stop in STOPS:
-            # Only the interpreter's shutdown is left, which shows an exception as a traceback.
-            signal.signal(stop, signal.SIG_IGN)
+        # Only the interpreter's shutdown is left, which shows an exception as a traceback.
+        handle_stops(signal.SIG_IGN)
     if message:
         print(message, file=sys.stderr)
     if status:

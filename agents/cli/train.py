@@ -37,8 +37,9 @@ def train(
 ) -> None:
     """Trains an agent by self-play, or continues a run.
 
-    The run's directory gets the checkpoints ``best`` and ``last``, each with its card; their paths serve as players' names. After Ctrl-C
-    or SIGTERM ``last`` holds what was learned, ``best`` the best that was measured before; nothing is exported, and the exit status is 130.
+    The run's directory gets the checkpoints ``best`` and ``last``, each with its card; their paths serve as players' names. After Ctrl-C,
+    SIGTERM or SIGHUP ``last`` holds what was learned, ``best`` the best that was measured before; nothing is exported, and the exit
+    status is 130.
     The same command, without --fresh, continues the run.
 
     Args:

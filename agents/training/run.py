@@ -19,6 +19,7 @@ from agents.arena.matches import MatchSettings, check_names, play_match
 from agents.config import TrainConfig
 from agents.deal_streams import Domain
 from agents.files import check_own, check_writable, read_json, write_json, writing
+from agents.interrupts import handle_stops, leave_terminal
 from agents.network.checkpoint import CheckpointError, load_checkpoint, load_critic, read_metadata, save_checkpoint
 from agents.network.features import NUM_HEURISTIC_FEATURES
 from agents.network.player import PLAYED, NetworkPlayer, network_directory
@@ -158,9 +159,7 @@ class TrainingRun:
         """
         if threading.current_thread() is threading.main_thread():
             # No other thread gets signals.
-            for stop in (signal.SIGINT, signal.SIGTERM):
-                # A shell starts background jobs with interrupts ignored.
-                signal.signal(stop, self._ask_to_stop)
+            handle_stops(self._ask_to_stop)
         try:
             if not self.is_finished:
                 return self._train()
@@ -216,9 +215,13 @@ class TrainingRun:
         if self.stopping:
             raise KeyboardInterrupt
 
-    def _ask_to_stop(self, *_: object) -> None:
-        """The first signal ends the run after its batch, in all processes; a second one ends this process at once."""
-        if self.stopping:
+    def _ask_to_stop(self, number: int, frame: object) -> None:
+        """The first signal ends the run after its batch, in all processes; a second one ends this process at once.
+
+        A closed terminal may send several hang-ups, which count as one.
+        """
+        leave_terminal(number)
+        if self.stopping and number in (signal.SIGINT, signal.SIGTERM):
             sys.exit("stopped at once; the run can be continued from its last resume file")
         self.stopping = True
 
