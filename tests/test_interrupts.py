@@ -8,6 +8,7 @@ import json
 import multiprocessing
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -191,6 +192,16 @@ def test_an_interrupted_match_holds_the_first_pairs_and_says_so(
     monkeypatch.undo()
     complete = play_match("simple", "easy", pairs=match["pairs"]).to_dict()
     assert all(match[key] == complete[key] for key in ("jobs", "hands", "share", "points_per_hand"))
+
+
+def test_an_interrupt_before_the_first_pair_says_which_hands_were_won(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(matches.Lockstep, "tick", signalling(matches.Lockstep.tick, at=25))
+    out = tmp_path / "match.json"
+    assert output_of("evaluate", "simple", "easy", "--games", 200, "--out", out) == INTERRUPTED
+    said = re.search(r"of (\d+) hands .*: simple (\d+) and easy (\d+)$", capsys.readouterr().err.strip())
+    assert said is not None and int(said[1]) >= int(said[2]) + int(said[3]) > 0
 
 
 def test_a_command_that_finished_nothing_says_so(

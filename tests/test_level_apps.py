@@ -68,6 +68,12 @@ def test_both_networks_are_small(app: Path) -> None:
     assert all((app / name).stat().st_size <= 400_000 for name in (NETWORK, "network.onnx"))
 
 
+def test_the_onnx_network_takes_a_batch_of_any_size(app: Path) -> None:
+    network = pytest.importorskip("onnx.reference").ReferenceEvaluator(app / "network.onnx")
+    for count in (0, 1, 3):
+        assert network.run(None, {"input": np.zeros((count, 520), np.float32)})[0].shape == (count, 107)
+
+
 @pytest.mark.parametrize("damage", ["cut", "layers", "version", "not finite"])
 def test_a_damaged_directory_is_no_player(damage: str, app: Path, tmp_path: Path) -> None:
     directory = tmp_path / "app"

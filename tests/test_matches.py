@@ -23,6 +23,7 @@ from ginenv.engine.engine import STATE, shuffle
 from ginenv.engine.jit import kernel
 from ginenv.engine.rules import PRESETS, get_rules
 from ginenv.errors import GinError, IllegalActionError
+from ginenv.tables.kernels import GAME
 from ginenv.tables.players import FORFEIT, make_player, player_names
 from tests.support.players import CountingPlayer
 from tests.support.refusals import refuses
@@ -292,6 +293,19 @@ def test_an_odd_number_is_rounded_up_with_a_warning(unit, wanted, played, monkey
     assert f"{unit} are played in pairs, each deal from both seats: {played}, not {wanted}" in capsys.readouterr().out
     run(monkeypatch, "simple", "random", f"--{unit}", played, "--out", tmp_path / "x.json")
     assert "in pairs" not in capsys.readouterr().out
+
+
+def test_progress_grows_with_the_decisions_of_games_in_play():
+    done = []
+    players, jobs = (make_player("simple"), make_player("easy")), lockstep.mirrored_jobs(Domain.TEST, 0, 0, 100)
+    play = lockstep.Lockstep(players, get_rules("eaai"), jobs, 200, GAME)
+    while play.done < 200:
+        play.tick()
+        done.append(play.progress())
+    assert done == sorted(done) and done[-1] == 200
+    # The first quarter of a usual game's decisions, after which no game is finished, is about a quarter of the work.
+    usual = play._decisions_done / 200
+    assert 0.15 < done[int(usual / 4)] / 200 < 0.4
 
 
 def test_a_place_that_cannot_be_written_is_refused_before_anything_is_played(monkeypatch, tmp_path):

@@ -17,12 +17,13 @@ from agents.arena import MatchSettings, play_match
 from agents.arena.conformance import check
 from agents.arena.series import PlayersBySeries, play_series
 from agents.cli import main
+from agents.datasets.store import check_games, read_hands
 from agents.programs.player import BotLimits, OutsidePlayer, fault_text
 from ginenv.bots.heuristics import make_formula, make_simple
 from ginenv.errors import GinError
 from ginenv.tables.players import parse_player
 from tests.support.bad_bots import KINDS
-from tests.support.programs import PROGRAM_BEGINS, QUICK, ROOT, bad_bot, first_views, processes_of
+from tests.support.programs import PROGRAM_BEGINS, QUICK, ROOT, bad_bot, events_of, first_views, processes_of
 from tests.support.refusals import refuses
 from tests.support.scale import SCALE
 
@@ -273,6 +274,41 @@ def test_an_illegal_move_in_a_series_costs_that_hand_alone():
         program.close()
     # A forfeit is worth 50 points, and the others play on.
     assert (points[0] == 50).all() and not (points[1] == 50).any()
+
+
+def test_programs_within_a_series_hear_how_hands_ended(logger):
+    spec, lines = logger()
+    program = OutsidePlayer(spec.removeprefix("cmd:"))
+    try:
+        play_series(
+            make_simple(1), PlayersBySeries([make_formula(2), program], np.arange(2)), series=2, hands=3, seed=1
+        )
+    finally:
+        program.close()
+    events = [event for told in events_of(lines()).values() for event in told]
+    assert [event["event"] for event in events].count("hand over") == 3
+
+
+def test_a_program_that_is_late_costs_a_table_of_games_its_own_hands_alone(tmp_path, monkeypatch, capsys):
+    # It sleeps when it has answered enough lines for short hands, but not for long ones.
+    slow = tmp_path / "slow.py"
+    template = (ROOT / "examples" / "template_bot.py").read_text(encoding="utf-8")
+    late = "for number, line in enumerate(sys.stdin):\n        number < 16 or __import__('time').sleep(100)"
+    slow.write_text(template.replace("for line in sys.stdin:", late), encoding="utf-8")
+    out = tmp_path / "games.parquet"
+    words = ["games", "play", f"slow=cmd:{sys.executable} {slow}", "simple", "--hands", "30", "--seconds", "2"]
+    monkeypatch.setattr("sys.argv", ["gin", *words, "--out", str(out)])
+    with refuses(SystemExit, "forfeited", "timeout", "slow"):
+        main()
+    assert "cmd:" not in capsys.readouterr().err
+    names = {name for pair in next(read_hands(out)).players for name in pair}
+    assert names == {"slow", "simple"} and 0 < check_games(out).hands < 30
+
+
+def test_conform_takes_a_program_by_its_short_name(logger, monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["gin", "conform", f"mine={logger()[0]}", "--hands", "2", "--rules", "eaai"])
+    main()
+    assert "conforms" in capsys.readouterr().out
 
 
 def test_a_program_goes_by_its_short_name():

@@ -13,7 +13,7 @@ import numpy as np
 
 from agents.deal_streams import Domain, deal_keys, luck_words
 from ginenv.engine.rules import Rules
-from ginenv.tables.kernels import IDLE, TABLE
+from ginenv.tables.kernels import GAME, IDLE, TABLE
 from ginenv.tables.players import KnownPolicy, Player, ask_player, show_hands
 from ginenv.tables.tables import Tables
 
@@ -22,6 +22,8 @@ FORFEIT_POINTS = 50
 # Games in play at first; their number doubles after a tick that took less than this long.
 _FIRST_TABLES = 64
 _SLOW_SECONDS = 0.2
+# About as many decisions and points as a hand has, for the progress while few jobs are finished.
+_HAND_DECISIONS, _HAND_POINTS = 36.0, 16.0
 
 
 class Observer:
@@ -96,6 +98,11 @@ class Lockstep(Tables):
         self.policy: np.ndarray | None = None
         self._wants_policy = any(observer.wants_policy for observer in observers)
         self.done = self._opened = 0
+        # For the progress: a table makes one decision in each tick.
+        self._ticks = self._decisions_done = 0
+        self._progress = 0.0
+        self._began_at = np.zeros(size, np.int64)
+        self._expected = _HAND_DECISIONS * (max(1.0, rules.target / _HAND_POINTS) if unit == GAME else hands)
         self._closed = np.arange(size)
         self._widen(_FIRST_TABLES if patient else size)
 
@@ -110,6 +117,7 @@ class Lockstep(Tables):
         self.jobs_at[rows] = np.arange(self._opened, self._opened + len(rows))
         self.tables[rows] = self.jobs[self.jobs_at[rows]]
         self._opened += len(rows)
+        self._began_at[rows] = self._ticks
         self.begin(rows)
 
     def tick(self) -> int:
@@ -119,6 +127,7 @@ class Lockstep(Tables):
             IllegalActionError: if a player answers with an action that is not legal.
         """
         began = time.perf_counter()
+        self._ticks += 1
         for side, views, rows, ids in self.waiting():
             self._decide(side, views, rows, ids)
         if len(self._closed) and time.perf_counter() - began < _SLOW_SECONDS:
@@ -140,14 +149,18 @@ class Lockstep(Tables):
         for observer in self.observers:
             observer.after_jobs(self, over)
         self.done += len(over)
+        self._decisions_done += int((self._ticks - self._began_at[over]).sum())
         self._open(over)
         return len(over)
 
     def progress(self) -> float:
-        """How many jobs have been played; games in play count by the leader's share of the target."""
+        """How many jobs have been played, those in play in part: by their number of decisions, of as many as a job usually has."""
+        # Those that finish first are short.
+        usual = max(self._expected, self._decisions_done / max(1, self.done))
         in_play = self.tables["waits_for"] != IDLE
-        totals = self.states["total"][in_play].max(axis=1, initial=0)
-        return self.done + float(np.minimum(totals / self.states["rules"]["target"][in_play], 1.0).sum())
+        parts = np.minimum((self._ticks - self._began_at[in_play]) / usual, 0.95)
+        self._progress = max(self._progress, self.done + float(parts.sum()))
+        return self._progress
 
     def _decide(self, side: int, views: np.ndarray, rows: np.ndarray, ids: np.ndarray) -> None:
         """Asks a side for its actions and plays them."""

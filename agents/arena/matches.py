@@ -38,6 +38,8 @@ PROGRAM_GAMES = 64
 # Number of series in a match in which a player learns, each with a memory of its own, and games at once in a series: few, so that most
 # are played by a learner that has seen the earlier ones.
 LEARNERS_SERIES, LEARNERS_GAMES = 20, 4
+# Least time between two reports of progress.
+_PROGRESS_SECONDS = 0.2
 
 
 @dataclass(frozen=True)
@@ -137,7 +139,7 @@ def play_pairs(
         settings: the match's settings.
         first: number of the first pair.
         pairs: number of pairs.
-        progress: called with the number of finished jobs.
+        progress: called now and then with how many jobs have been played (see ``Lockstep.progress``).
         observers: called after those that count.
 
     Returns:
@@ -172,12 +174,14 @@ def play_pairs(
             observers=[*([statistics, meter] if meter else [statistics]), *observers],
             patient=True,
         )
+        told = time.monotonic()
         try:
             while play.done < len(jobs):
                 with allow_interrupts():
-                    ended = play.tick()
-                if ended and progress is not None:
-                    progress(play.done)
+                    play.tick()
+                if progress is not None and (play.done == len(jobs) or time.monotonic() - told > _PROGRESS_SECONDS):
+                    told = time.monotonic()
+                    progress(int(play.progress()))
         except KeyboardInterrupt:
             unfinished = np.flatnonzero(statistics.results["done"] == 0)
             finished = int(unfinished[0]) // 2 * 2 if len(unfinished) else len(jobs)
@@ -293,7 +297,7 @@ def play_match(
         unit: ``games`` or ``hands``; overrides the settings.
         seed: seed of deals and players; overrides the settings.
         executor: plays parts of the match in its processes, with the same result (``agents.arena.executors``); ``None`` plays here.
-        progress: called with the number of finished games (or hands).
+        progress: called now and then with how many games (or hands) have been played, those in play in part.
         settings: everything else; the defaults when left out.
 
     Returns:
@@ -301,7 +305,7 @@ def play_match(
 
     Raises:
         GinError: if a name or a program does not exist, or a value is out of range.
-        KeyboardInterrupt: after an interrupt before anything was finished.
+        KeyboardInterrupt: after an interrupt before a pair was finished; its message says which hands were won until then.
     """
     check_integer("pairs", pairs, 1)
     given = {"rules": rules, "unit": unit, "seed": seed}
@@ -349,12 +353,14 @@ def _collect(
 ) -> MatchResult:
     """Joins parts until the last one, an interrupt, or a verdict of the sequential test."""
     finished: list[Part] = []
+    hands = ""
     test, verdict = settings.until, ""
     interrupted = False
     try:
         for part in parts:
             interrupted = not part.complete
             if not len(part.games):
+                hands = _hands_won(names, part)
                 break
             finished.append(part)
             if test is not None:
@@ -364,12 +370,19 @@ def _collect(
     except KeyboardInterrupt:
         interrupted = True
     if not finished:
-        raise KeyboardInterrupt
+        raise KeyboardInterrupt(f"interrupted before a pair of {settings.unit} was finished{hands}")
     result = join_parts(names, settings, finished, pairs, series)
     if test is not None:
         result.verdict = test.words(verdict, names)
     result.interrupted = interrupted
     return result
+
+
+def _hands_won(names: tuple[str, str], part: Part) -> str:
+    """What became of the hands of a part without a finished pair, in words; nothing if none had ended."""
+    ended = int(part.stats["hands"][0])
+    won = " and ".join(f"{name} {count:,}" for name, count in zip(names, part.stats["won"].tolist(), strict=True))
+    return f"; of {ended:,} hands that had ended, which are no fair sample, these were won: {won}" if ended else ""
 
 
 def check_names(*specs: str) -> list[Player]:

@@ -76,11 +76,22 @@ class PlayersBySeries(BasePlayer):
         """Asks each player about its own series."""
         if slots is None:
             raise GinError("slots are missing; players by series need the series of each view")
-        actions, numbers = np.empty(len(views), np.int64), self.which[slots]
-        for k in np.unique(numbers):
-            rows = numbers == k
-            actions[rows] = self.players[k].act(views[rows], slots[rows])
+        actions = np.empty(len(views), np.int64)
+        for player, rows in self._rows_of(slots):
+            actions[rows] = player.act(views[rows], slots[rows])
         return actions
+
+    def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
+        """Shows each player the hands of its own series that ended."""
+        if slots is None:
+            raise GinError("slots are missing; players by series need the series of each hand")
+        for player, rows in self._rows_of(slots):
+            player.observe_hands(views[rows], slots[rows])
+
+    def _rows_of(self, slots: np.ndarray) -> Iterator[tuple[Player, np.ndarray]]:
+        numbers = self.which[slots]
+        for k in np.unique(numbers):
+            yield self.players[k], numbers == k
 
 
 class _Points(Observer):

@@ -169,7 +169,7 @@ class Tournament:
         """Plays the missing blocks until the last one or an interrupt.
 
         Args:
-            tick: called with the number of blocks that have been played.
+            tick: called with the number of blocks that have been played, at once with those of earlier runs.
             executor: plays the blocks in its processes; ``None`` plays them here.
 
         Returns:
@@ -179,6 +179,7 @@ class Tournament:
         waiting = [block for block in blocks if not self._path(block).exists()]
         tasks = [self._task(block) for block in waiting]
         done = len(blocks) - len(waiting)
+        tick(done)
         with defer_interrupts(), contextlib.suppress(KeyboardInterrupt):
             parts = (
                 run_tasks(executor, play_part, tasks)

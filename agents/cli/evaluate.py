@@ -29,6 +29,7 @@ from agents.reports.terminal import (
     results_document,
 )
 from ginenv.errors import GinError
+from ginenv.tables.players import short_name
 
 PANEL = ("random", "easy", "simple", "formula")
 # What --against all stands for: all that ship and take no search of their own.
@@ -152,15 +153,15 @@ def _play(
     results: list[MatchResult] = []
     try:
         for other in others:
-            with progress_bar(console, 2 * pairs, f"{first} – {other}") as tick:
+            with progress_bar(console, 2 * pairs, f"{short_name(first)} – {short_name(other)}") as tick:
                 result = play_match(first, other, pairs=pairs, executor=executor, progress=tick, settings=settings)
             results.append(result)
             if result.interrupted:
                 console.print(f"interrupted after {result.pairs:,} of {pairs:,} pairs")
                 return results, len(results) == len(others) and result.pairs == pairs
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stopped:
         if not results:
             raise
-        console.print(f"interrupted after {len(results)} of {len(others)} matches")
+        console.print(f"after {len(results)} of {len(others)} matches {stopped}", markup=False, soft_wrap=True)
         return results, False
     return results, True

@@ -18,8 +18,10 @@ from agents.datasets.reader import open_games
 from agents.datasets.source import Expert, PlayedGames, RecordedGames
 from agents.datasets.store import INTERRUPTED, WriteResult, check_games, write_games
 from agents.files import check_writable
+from agents.programs.player import BotLimits, fault_text
 from agents.reports.terminal import counted, plain_console, progress_bar, this_command
-from ginenv.errors import GinError
+from ginenv.errors import GinError, must_be
+from ginenv.tables.players import short_name
 
 USUAL_GAMES = 1000
 
@@ -34,12 +36,15 @@ def play(
     hands: int | None = None,
     rules: str = "eaai",
     seed: int = 0,
+    seconds: float = 10.0,
     expert: str = "",
     out: Path = Path("runs/games.parquet"),
     workers: int = 1,
     ray: str = "",
 ) -> str:
     """Plays games between two players, who swap seats after each, and writes every decision.
+
+    A hand in which an outside program fails is forfeited and left out; the exit status is then 1.
 
     Args:
         player: name of a player.
@@ -48,17 +53,21 @@ def play(
         hands: play this many single hands instead of games.
         rules: a preset, one with changes (``eaai,target=200``), or rules as JSON.
         seed: seed of deals and players.
+        seconds: time limit of an outside program for each line of questions, and the least it gets for getting ready.
         expert: a player whose action is written beside every decision; a search (``search:worlds=64``) adds its values.
         out: file to write; its card is written beside it.
         workers: number of processes.
         ray: address of a Ray cluster that plays instead (``auto``: the one that this machine belongs to).
     """
     count = num_games(games, hands, USUAL_GAMES)
-    settings = MatchSettings(read_rules_argument(rules), "hands" if hands else "games", seed).guarded(player, other)
+    if seconds <= 0:
+        raise GinError(must_be("seconds", "more than 0", seconds))
+    unit, limits = "hands" if hands else "games", BotLimits.for_lines(seconds)
+    settings = MatchSettings(read_rules_argument(rules), unit, seed, limits=limits).guarded(player, other)
     _check_out(out)
     check_names(player, other)
     about = {
-        "players": [player, other],
+        "players": [short_name(player), short_name(other)],
         "rules": settings.rules.to_json(),
         "seed": seed,
         "salt": settings.salt,
@@ -68,7 +77,7 @@ def play(
     began = time.perf_counter(), time.process_time()
     with (
         open_executor(workers, ray) as executor,
-        progress_bar(plain_console(stderr=True), count, f"{player} – {other}") as tick,
+        progress_bar(plain_console(stderr=True), count, f"{short_name(player)} – {short_name(other)}") as tick,
     ):
         chosen = Expert(expert, seed) if expert else None
         played = PlayedGames((player, other), count, settings, expert, executor)
@@ -137,7 +146,10 @@ def _report(out: Path, written: WriteResult, began: float, used: float) -> str:
         f"{out}: {counted(written.games, 'game')}, {counted(written.hands, 'hand')}, {counted(written.rows, 'decision')}, "
         f"{out.stat().st_size / 1e6:.1f} MB in {seconds:.0f} s ({processor:.0f} s of processor time){ended}"
     )
-    if not written.interrupted:
+    if written.faults:
+        lost = sum(fault["forfeits"] for fault in written.faults)
+        parts += f"; {counted(lost, 'hand')} forfeited and left out; {fault_text(written.faults[0])}"
+    if not written.interrupted and not written.faults:
         return parts
     raise (KeyboardInterrupt if written.interrupted == INTERRUPTED else GinError)(parts)
 

@@ -14,14 +14,14 @@ from agents.programs.player import BotLimits
 from agents.programs.process import split_command
 from agents.reports.terminal import counted, plain_console, progress_bar
 from ginenv.errors import GinError
-from ginenv.tables.players import player_names
+from ginenv.tables.players import parse_player, player_names
 
 
 class ConformConfig(Config):
     """A check of a program.
 
     Attributes:
-        program: the program and its arguments, with or without cmd: in front.
+        program: the program and its arguments, with or without cmd: or NAME=cmd: in front.
         hands: hands in each stage of the check.
         rules: play these rules alone: a preset, one with changes, or rules as JSON; every phase of the protocol when left empty.
         seconds: time limit for getting ready, and for each line.
@@ -35,11 +35,13 @@ class ConformConfig(Config):
 
 def conform(config: ConformConfig) -> None:
     """Plays a program through every phase of the line protocol and prints what is wrong."""
-    command = config.program.removeprefix("cmd:")
-    if command.startswith("py:") or (command == config.program and command in player_names()):
+    command = config.program
+    if command.startswith("py:") or command in player_names():
         raise GinError(
             f"{command!r} is a player of Python, which speaks no protocol; gin evaluate {command} plays matches with it"
         )
+    if "cmd:" in command and (parsed := parse_player(command)).kind == "cmd":
+        command = parsed.argument
     # Checked before the first stage: a program that does not exist cannot conform.
     split_command(command)
     limits = BotLimits(start_seconds=config.seconds, seconds=config.seconds)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,6 +45,7 @@ class Hands:
         players: for each hand, the names of seats 0 and 1.
         won: ``int8[h, 2]``, 1, 0 or -1: result of the game for each seat; ``None`` where no games were played to their ends.
         expert: what an expert would have played, by column; ``None`` where nobody has been asked yet.
+        faults: faults of outside programs (``OutsidePlayer.take_faults``); hands that these forfeited are left out.
     """
 
     states: np.ndarray
@@ -51,6 +53,7 @@ class Hands:
     players: list[tuple[str, str]]
     won: np.ndarray | None = None
     expert: dict[str, Any] | None = None
+    faults: Sequence[dict[str, Any]] = ()
 
 
 @kernel

@@ -12,29 +12,31 @@ from typing import Any
 import numpy as np
 
 from agents.arena.executors import chunks, in_order, run_tasks
-from agents.arena.lockstep import Lockstep, Observer, make_jobs
-from agents.arena.matches import MatchSettings, make_side
+from agents.arena.lockstep import FORFEIT_POINTS, Lockstep, Observer, make_jobs
+from agents.arena.matches import PROGRAM_GAMES, MatchSettings, make_side
 from agents.arena.statistics import Statistics
 from agents.datasets.rows import Hands, decisions_of
 from agents.deal_streams import Domain, deal_keys, luck_words
+from agents.programs.player import forfeiting
 from ginenv.engine.engine import NOBODY, STATE
 from ginenv.errors import GinError
 from ginenv.hands.records import Record, read_record
 from ginenv.hands.text import parse_position
 from ginenv.tables.kernels import GAME, HAND
-from ginenv.tables.players import Player, close_players, make_player
+from ginenv.tables.players import Player, close_players, make_player, short_name
 
 # Jobs played together, which make one row group; a game has about ten hands, a hand about thirty decisions.
 _TOGETHER = {"hands": 2048, "games": 256}
 
 
 class _Collector(Observer):
-    """Keeps the final states of hands, the jobs that they belong to, and the player in each seat."""
+    """Keeps the final states of hands, the jobs that they belong to, and the player in each seat; a forfeited hand has no end to keep."""
 
     def __init__(self) -> None:
         self.parts: list[tuple[np.ndarray, ...]] = []
 
     def after_hands(self, play: Lockstep, views: Sequence[np.ndarray], rows: np.ndarray) -> None:
+        rows = rows[play.states["end"][rows] != 0]
         self.parts.append((play.states[rows], play.jobs_at[rows], play.tables["player"][rows]))
 
 
@@ -84,6 +86,8 @@ class PlayedGames:
     def __iter__(self) -> Iterator[Hands]:
         """Yields groups of hands; the players change seats from job to job.
 
+        A program that fails forfeits the hand, which is left out.
+
         Raises:
             GinError: if a player cannot be made, fails, or answers with an illegal action.
         """
@@ -117,20 +121,26 @@ class PlayedGames:
         jobs = _jobs(self.settings, first, count)
         seen, statistics = _Collector(), Statistics(len(jobs))
         unit = HAND if self.settings.unit == "hands" else GAME
-        Lockstep(sides, self.settings.rules, jobs, len(jobs), unit, observers=[seen, statistics]).run()
-        return self._hands(seen, statistics.results, first)
+        with forfeiting(sides) as programs:
+            size, observers = PROGRAM_GAMES if programs else len(jobs), [seen, statistics]
+            Lockstep(
+                sides, self.settings.rules, jobs, size, unit, forfeit_points=FORFEIT_POINTS, observers=observers
+            ).run()
+        faults = [fault for program in programs for fault in program.take_faults()]
+        return self._hands(seen, statistics.results, first, faults)
 
-    def _hands(self, seen: _Collector, results: np.ndarray, first: int) -> Hands:
+    def _hands(self, seen: _Collector, results: np.ndarray, first: int, faults: list[dict[str, Any]]) -> Hands:
         states, jobs, players = (np.concatenate(parts) for parts in zip(*seen.parts, strict=True))
         order = np.lexsort((states["hand_no"], jobs))
         states, jobs, players = states[order], jobs[order], players[order]
-        seated = [(self.players[one], self.players[other]) for one, other in players.tolist()]
+        names = [short_name(player) for player in self.players]
+        seated = [(names[one], names[other]) for one, other in players.tolist()]
         won = None
         if self.settings.unit == "games":
             winner = results["winner"][jobs].astype(np.int64)
             side = np.where(winner == NOBODY, 0, np.where(winner == players[:, 0], 1, -1))
             won = np.stack([side, -side], 1).astype(np.int8)
-        return Hands(states, first + jobs, seated, won)
+        return Hands(states, first + jobs, seated, won, faults=faults)
 
 
 def play_group(players: Sequence[str], games: PlayedGames, first: int, count: int) -> Hands:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,12 +12,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from agents.arena.matches import summed
 from agents.datasets.data_card import card_path, data_card
 from agents.datasets.reader import DatasetError, open_games, read_group
 from agents.datasets.rows import Decisions, Hands, columns_of, decisions_of
 from agents.datasets.schema import COLUMNS, FORMAT_VERSION, schema_of
 from agents.datasets.source import Expert, rebuild
 from agents.files import write_atomic, write_text, writing
+from agents.programs.player import fault_text
 from ginenv.errors import GinError, quoted
 
 Progress = Callable[[int], None]
@@ -38,12 +40,14 @@ class WriteResult:
         hands: number of hands.
         rows: number of decisions.
         interrupted: why the file ends early: ``INTERRUPTED`` or an error's message; otherwise empty.
+        faults: faults of outside programs, with the hands that they forfeited, which are not in the file.
     """
 
     games: int
     hands: int
     rows: int
     interrupted: str = ""
+    faults: Sequence[dict[str, Any]] = ()
 
 
 def _arrow(name: str, values: Any, count: int) -> pa.Array:
@@ -114,8 +118,10 @@ def _write_groups(
 ) -> Iterator[WriteResult]:
     """Writes groups, and yields after each what the file holds; if it ended early, yields the reason at the end."""
     games = hands = rows = 0
+    faults: list[dict[str, Any]] = []
     try:
         for group in groups:
+            faults = summed([*faults, *group.faults])
             if not len(group.states):
                 continue
             table = table_of(group, file.schema, hands, expert)
@@ -124,10 +130,13 @@ def _write_groups(
             if progress is not None:
                 progress(games)
             yield WriteResult(games, hands, rows)
+        if faults and not rows:
+            raise GinError(f"every hand was forfeited; {fault_text(faults[0])}")
+        yield WriteResult(games, hands, rows, faults=faults)
     except (GinError, KeyboardInterrupt) as error:
         if not rows:
             raise
-        yield WriteResult(games, hands, rows, str(error) if isinstance(error, GinError) else INTERRUPTED)
+        yield WriteResult(games, hands, rows, str(error) if isinstance(error, GinError) else INTERRUPTED, faults)
 
 
 def table_of(group: Hands, schema: pa.Schema, first: int, expert: Expert | None = None) -> pa.Table:

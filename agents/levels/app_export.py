@@ -159,7 +159,8 @@ def _graph(arrays: list[np.ndarray]) -> bytes:
     # Imported this way since the module tells type checkers nothing of its contents.
     onnx: Any = importlib.import_module("onnx")
     constants: dict[str, np.ndarray] = {"suits": SUITS.reshape(-1), "shared": SHARED, "one": np.array([1])}
-    constants |= {"by_suit": np.array([0, NUM_SUITS, -1]), "flat": np.array([0, -1])}
+    # No -1 among the shapes: of a batch of none, it cannot be inferred.
+    constants |= {"by_suit": np.array([0, *SUITS.shape]), "flat": np.array([0, NUM_SUITS * NUM_RANKS])}
     nodes: list[Any] = []
 
     def add(operator: str, inputs: str, output: str, **attributes: Any) -> str:

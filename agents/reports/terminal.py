@@ -7,7 +7,7 @@ import shlex
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 from rich import box
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from agents.arena.results import RESULTS_VERSION, MatchResult, versions
@@ -53,9 +53,16 @@ def rate_texts(rates: dict[str, Any]) -> list[str]:
     return ["–" if rates.get(key) is None else form.format(rates[key]) for _, key, form in RATES]
 
 
+class _Console(Console):
+    """A console that leaves it to the command what becomes of it when nobody reads its output any more; rich would end it with status 1."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def plain_console(stderr: bool = False) -> Console:
     """A console that shows names as they are: ``:smile:`` does not become an emoji."""
-    return Console(stderr=stderr, emoji=False)
+    return _Console(stderr=stderr, emoji=False)
 
 
 @contextmanager
@@ -70,36 +77,54 @@ def progress_bar(console: Console, total: int, text: str) -> Iterator[Callable[[
     Yields:
         A function to be called with how much of ``total`` is done.
     """
+    left = _TimeLeft(total)
     if not console.is_terminal:
-        yield _lines(console, total, text)
+        yield _lines(console, total, text, left)
         return
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
+        TextColumn("{task.fields[left]}"),
     )
     with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task(text, total=total)
-        yield lambda done: bar.update(task, completed=done)
+        task = bar.add_task(text, total=total, left="")
+        yield lambda done: bar.update(task, completed=done, left=left.text(done))
 
 
-def _lines(console: Console, total: int, text: str) -> Callable[[int], None]:
+class _TimeLeft:
+    """How long the rest of a work takes, by the time that took what was done since the beginning."""
+
+    # What is reported within the first moment was done in an earlier run.
+    _EARLIER_SECONDS = 1.0
+
+    def __init__(self, total: int) -> None:
+        self._total, self._began, self._earlier = total, time.monotonic(), 0
+
+    def text(self, done: int) -> str:
+        """For a line of progress, after this much has been done; empty where it cannot be said."""
+        seconds = time.monotonic() - self._began
+        if seconds < self._EARLIER_SECONDS:
+            self._earlier = done
+        if done <= self._earlier:
+            return ""
+        left = seconds * (self._total - done) / (done - self._earlier)
+        return f"{left / 60:.0f} min left" if left >= 90 else f"{left:.0f} s left"
+
+
+def _lines(console: Console, total: int, text: str, left: _TimeLeft) -> Callable[[int], None]:
     last = time.monotonic()
-    first: tuple[float, int] | None = None
 
     def tick(done: int) -> None:
-        nonlocal last, first
-        now = time.monotonic()
-        # Speed counts from the first call: in a continued tournament, what was done earlier took no time.
-        first = first or (now, done)
+        nonlocal last
+        now, more = time.monotonic(), left.text(done)
         if now - last >= LINE_SECONDS:
             last = now
-            minutes = (now - first[0]) / 60 * (total - done) / max(1, done - first[1])
-            left = f", {minutes:.0f} min left" if done > first[1] else ""
-            console.print(f"{text}: {done:,} of {total:,}{left}", markup=False, highlight=False, soft_wrap=True)
+            line = ", ".join(filter(None, (f"{text}: {done:,} of {total:,}", more)))
+            # A match is not lost because nobody reads how far it is.
+            with suppress(BrokenPipeError):
+                console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     return tick
 
