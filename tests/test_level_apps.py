@@ -69,7 +69,7 @@ def test_both_networks_are_small(app: Path) -> None:
 
 
 def test_the_onnx_network_takes_a_batch_of_any_size(app: Path) -> None:
-    network = pytest.importorskip("onnx.reference").ReferenceEvaluator(app / "network.onnx")
+    network = pytest.importorskip("onnx.reference").ReferenceEvaluator(str(app / "network.onnx"))
     for count in (0, 1, 3):
         assert network.run(None, {"input": np.zeros((count, 520), np.float32)})[0].shape == (count, 107)
 
