@@ -13,7 +13,7 @@ from ginenv.errors import GinError
 from ginenv.view.wording import my_holding
 
 # Suits on the screen, left to right.
-SUIT_ORDER = "HSDC"
+_SUIT_ORDER = "HSDC"
 
 
 def sorted_cards(cards: Iterable[int], by: str, direction: str = "ascending", melds: Sequence[int] = ()) -> list[int]:
@@ -24,7 +24,7 @@ def sorted_cards(cards: Iterable[int], by: str, direction: str = "ascending", me
     sign = -1 if direction == "descending" else 1
 
     def key(card: int) -> tuple[int, int, int]:
-        value, suit = sign * (card % 13), SUIT_ORDER.index(SUITS[card // 13])
+        value, suit = sign * (card % 13), _SUIT_ORDER.index(SUITS[card // 13])
         if by != "meld":
             return (0, value, suit) if by == "value" else (0, suit, value)
         return next((n for n, meld in enumerate(melds) if meld >> card & 1), len(melds)), value, suit
