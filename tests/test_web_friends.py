@@ -178,6 +178,8 @@ def test_a_game_goes_on_after_the_server_and_both_browsers_were_killed(table):
         # Of a hand that is over, nobody holds cards any more.
         if not two.ann.browser.live.hand.is_over:
             assert hands == {side.name: side.browser.live.game.order for side in (two.ann, two.bob)}
+    players = two.ann.get("/players")
+    assert "Take the link back" in players and two.token not in players
 
 
 def test_a_link_opens_one_seat_and_nothing_else(table):
