@@ -134,6 +134,18 @@ def test_intervals_are_shorter_than_with_luck_left_in():
         assert document["value_function"] == shipped_value().version
 
 
+def test_no_share_is_shown_above_one_or_below_zero():
+    results = [play_match("formula", "random", pairs=2, seed=seed) for seed in range(12)]
+    # Less luck, means leave the bounds.
+    assert any(result.share.mean > 1 for result in results)
+    for share in (each for result in results for each in (result.share, result.share.of_rest())):
+        ends = share.to_dict()
+        assert all(0 <= value <= 1 for value in ends.values() if value is not None)
+        assert share.text(percent=True).startswith(f"{100 * share.shown:.1f} %") and ends["mean"] == round(
+            share.shown, 6
+        )
+
+
 def test_luck_does_not_depend_on_the_batch_and_changes_no_result():
     plain = play_match("network", "level-2", pairs=12, settings=MatchSettings(luck=False))
     one = play_match("network", "level-2", pairs=12)

@@ -33,10 +33,10 @@ class Estimate:
     """A mean with the half-width of its 95 % interval; NaN where there is nothing to estimate from.
 
     Attributes:
-        mean: the mean.
+        mean: the mean, which may leave the bounds where luck was subtracted: cut off, it would be biased.
         half: half-width of the interval around it.
-        least: the interval never goes below this.
-        most: the interval never goes above this.
+        least: what is shown never goes below this.
+        most: what is shown never goes above this.
     """
 
     mean: float
@@ -44,30 +44,41 @@ class Estimate:
     least: float = -np.inf
     most: float = np.inf
 
+    def _bounded(self, value: float) -> float:
+        return min(max(value, self.least), self.most)
+
+    @property
+    def shown(self) -> float:
+        """The mean as it is shown and written: a share is never below 0 or above 1."""
+        return self._bounded(self.mean)
+
     @property
     def low(self) -> float:
         """Lower end of the interval."""
-        return min(max(self.mean - self.half, self.least), self.most)
+        return self._bounded(self.mean - self.half)
 
     @property
     def high(self) -> float:
         """Upper end of the interval."""
-        return max(min(self.mean + self.half, self.most), self.least)
+        return self._bounded(self.mean + self.half)
+
+    def of_rest(self) -> Estimate:
+        """The estimate of one less this: what is left to the other side."""
+        return Estimate(1 - self.mean, self.half, 1 - self.most, 1 - self.least)
 
     def text(self, percent: bool = False) -> str:
         """``53.1 % (51.9 to 54.3)`` or ``+1.24 (+0.31 to +2.17)``."""
         if np.isnan(self.mean):
             return "–"
-        mean = min(max(self.mean, self.least), self.most)
         if np.isnan(self.half):
-            return (f"{100 * mean:.1f} %" if percent else f"{mean:+.2f}") + " (one pair, no interval)"
+            return (f"{100 * self.shown:.1f} %" if percent else f"{self.shown:+.2f}") + " (one pair, no interval)"
         if percent:
-            return f"{100 * mean:.1f} % ({100 * self.low:.1f} to {100 * self.high:.1f})"
-        return f"{mean:+.2f} ({self.low:+.2f} to {self.high:+.2f})"
+            return f"{100 * self.shown:.1f} % ({100 * self.low:.1f} to {100 * self.high:.1f})"
+        return f"{self.shown:+.2f} ({self.low:+.2f} to {self.high:+.2f})"
 
     def to_dict(self) -> dict[str, float | None]:
-        """Mean and both ends; ``None`` where there is no number."""
-        values = {"mean": self.mean, "low": self.low, "high": self.high}
+        """Mean and both ends as they are shown; ``None`` where there is no number."""
+        values = {"mean": self.shown, "low": self.low, "high": self.high}
         return {key: None if np.isnan(value) else round(float(value), 6) for key, value in values.items()}
 
 

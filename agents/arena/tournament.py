@@ -25,7 +25,7 @@ from agents.arena.configs import TournamentConfig, read_rules_argument
 from agents.arena.executors import run_tasks
 from agents.arena.matches import MatchSettings, Part, check_names, join_parts, learns, play_part
 from agents.arena.ratings import circles, ratings
-from agents.arena.results import MatchResult, add_stats, rates, versions
+from agents.arena.results import Estimate, MatchResult, add_stats, rates, versions
 from agents.arena.statistics import GAME_RESULT, PLAY_STATS
 from agents.files import check_own, parse_json, read_json, write_atomic, write_json, writing
 from agents.interrupts import defer_interrupts
@@ -299,21 +299,20 @@ class Standings:
         self.ratings = ratings(scores, len(self.names), self.config.resamples, self.config.seed)
         self.order = [int(i) for i in np.argsort(-self.ratings[:, 0])]
 
-    def share(self, a: int, b: int) -> tuple[float, float]:
-        """The share of a against b and the half-width of its interval; NaN where they have not met."""
+    def share(self, a: int, b: int) -> Estimate | None:
+        """The share of a against b; ``None`` where they have not met."""
         result = self.matches.get((min(a, b), max(a, b)))
         if result is None:
-            return float("nan"), float("nan")
-        share = result.share
-        return (share.mean if a < b else 1 - share.mean), share.half
+            return None
+        return result.share if a < b else result.share.of_rest()
 
     def circles(self) -> list[tuple[str, str, str]]:
         """Players that beat each other in a circle, each with its 95 % interval above one half."""
         count = len(self.names)
         beats = np.zeros((count, count), bool)
         for a, b in itertools.permutations(range(count), 2):
-            mean, half = self.share(a, b)
-            beats[a, b] = mean - half > 0.5
+            share = self.share(a, b)
+            beats[a, b] = share is not None and share.low > 0.5
         return [(self.names[i], self.names[j], self.names[k]) for i, j, k in circles(beats)]
 
     def rates(self, player: int) -> dict[str, Any]:

@@ -90,5 +90,4 @@ class BeliefMeter:
 
     def below(self, turn: int) -> Estimate:
         """How far the network's loss is below that of counting, as a fraction of the latter."""
-        part = ratio(self.network[turn - 1], self.counting[turn - 1])
-        return Estimate(1 - part.mean, part.half)
+        return ratio(self.network[turn - 1], self.counting[turn - 1]).of_rest()

@@ -229,8 +229,8 @@ def standings_tables(standings: Standings) -> list[Table]:
         rating, low, high = standings.ratings[i]
         cells = []
         for j in order:
-            mean, half = standings.share(i, j)
-            cells.append("" if i == j or mean != mean else f"{100 * mean:.1f} ± {100 * half:.1f}")
+            share = None if i == j else standings.share(i, j)
+            cells.append("" if share is None else f"{100 * share.shown:.1f} ± {100 * share.half:.1f}")
         cross.add_row(names[i], *cells)
         ratings.add_row(names[i], f"{rating:+.0f} ± {(high - low) / 2:.0f}")
     return [cross, ratings]

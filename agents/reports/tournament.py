@@ -9,7 +9,7 @@ import numpy as np
 from markupsafe import Markup
 from matplotlib.colors import LinearSegmentedColormap
 
-from agents.arena.results import versions
+from agents.arena.results import Estimate, versions
 from agents.arena.tournament import Standings
 from agents.reports.charts import ACCENT, INK, LINE, SOFT, drawing, svg_of_page
 from agents.reports.pages import page, shorten
@@ -56,20 +56,23 @@ def _knock_chart(name: str, rates: dict[str, Any]) -> Markup:
         return Markup(svg_of_page(figure, "Knocks by own turn and deadwood"))
 
 
+def _cell(share: Estimate) -> dict[str, Any]:
+    return {
+        "mean": f"{100 * share.shown:.1f}",
+        "half": f"{100 * share.half:.1f}",
+        "colour": "--accent" if share.shown > 0.5 else "--warm",
+        "strength": round(8 + 62 * min(1.0, abs(share.shown - 0.5) / 0.35)),
+    }
+
+
 def _cross(standings: Standings) -> list[list[dict[str, Any] | None]]:
     """Cells of the cross-table by row; ``None`` for players that have not met."""
     rows = []
     for i in standings.order:
         row: list[dict[str, Any] | None] = []
         for j in standings.order:
-            mean, half = standings.share(i, j)
-            cell = {
-                "mean": f"{100 * mean:.1f}",
-                "half": f"{100 * half:.1f}",
-                "colour": "--accent" if mean > 0.5 else "--warm",
-                "strength": "nan" if mean != mean else round(8 + 62 * min(1.0, abs(mean - 0.5) / 0.35)),
-            }
-            row.append(None if i == j or mean != mean else cell)
+            share = None if i == j else standings.share(i, j)
+            row.append(None if share is None else _cell(share))
         rows.append(row)
     return rows
 

@@ -265,7 +265,8 @@ def hands_to_play(config: MeasureConfig) -> int:
 
 
 def _text(estimate: dict[str, Any], percent: bool = False) -> str:
-    return Estimate(estimate["mean"], (estimate["high"] - estimate["low"]) / 2).text(percent)
+    mean, low, high = estimate["mean"], estimate["low"], estimate["high"]
+    return Estimate(mean, max(high - mean, mean - low), low, high).text(percent)
 
 
 def summary(document: dict[str, Any]) -> list[str]:
