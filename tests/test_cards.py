@@ -60,7 +60,7 @@ def test_lists_and_masks():
     assert parse_cards("7C 8C,TD 10h") == parse_cards("7C8CTDTH") == [19, 20, 35, 48]
     assert cards_of(mask_of([48, 3, 20])) == [3, 20, 48]
     assert format_cards(ALL_CARDS, separator="") == format_cards(range(52), separator="")
-    assert format_cards([19], symbols=True) == "7♣"
+    assert card_name(19, symbols=True) == "7♣"
     with refuses(CardError, "7C8"):
         parse_cards("7C8")
 

@@ -38,7 +38,7 @@ except ModuleNotFoundError as error:
         f"{error.name} is not installed; pip install 'ginenv[pettingzoo]' installs it", name=error.name
     ) from None
 
-AGENTS = ("player_0", "player_1")
+_AGENTS = ("player_0", "player_1")
 
 
 def env(**options: Any) -> AECEnv:
@@ -72,7 +72,7 @@ class GinAEC(AECEnv):
             check_choice("render_mode", render_mode, RENDER_MODES)
         self.render_mode = render_mode
         self.reward = reward
-        self.possible_agents = list(AGENTS)
+        self.possible_agents = list(_AGENTS)
         self._game = SelfPlay(rules, episode, reward)
         self._observation_space = spaces.Dict(
             {
@@ -80,7 +80,7 @@ class GinAEC(AECEnv):
                 "action_mask": spaces.Box(0, 1, (NUM_ACTIONS,), np.int8),
             }
         )
-        self._action_spaces = {agent: spaces.Discrete(NUM_ACTIONS) for agent in AGENTS}
+        self._action_spaces = {agent: spaces.Discrete(NUM_ACTIONS) for agent in _AGENTS}
 
     def observation_space(self, agent: str) -> spaces.Dict:
         """The same for both agents."""
@@ -92,20 +92,20 @@ class GinAEC(AECEnv):
 
     def observe(self, agent: str) -> dict[str, np.ndarray]:
         """What an agent may see; the mask is all zeros for one that is not to move."""
-        observation, mask = self._game.observe(AGENTS.index(agent))
+        observation, mask = self._game.observe(_AGENTS.index(agent))
         return {"observation": observation, "action_mask": mask}
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Begins an episode; options as for ``HandEnv``. Unknown ones are ignored, since PettingZoo's own tests send one."""
         allowed = {name: value for name, value in (options or {}).items() if name in RESET_OPTIONS}
         self._game.reset(seed, allowed)
-        self.agents = list(AGENTS)
-        self.rewards = dict.fromkeys(AGENTS, 0.0)
-        self._cumulative_rewards = dict.fromkeys(AGENTS, 0.0)
-        self.terminations = dict.fromkeys(AGENTS, False)
-        self.truncations = dict.fromkeys(AGENTS, False)
-        self.infos = {agent: {} for agent in AGENTS}
-        self.agent_selection = AGENTS[self._game.seat]
+        self.agents = list(_AGENTS)
+        self.rewards = dict.fromkeys(_AGENTS, 0.0)
+        self._cumulative_rewards = dict.fromkeys(_AGENTS, 0.0)
+        self.terminations = dict.fromkeys(_AGENTS, False)
+        self.truncations = dict.fromkeys(_AGENTS, False)
+        self.infos = {agent: {} for agent in _AGENTS}
+        self.agent_selection = _AGENTS[self._game.seat]
 
     def step(self, action: int | None) -> None:
         """Plays an action of the selected agent.
@@ -119,12 +119,12 @@ class GinAEC(AECEnv):
             return
         self._game.step(action)
         self._cumulative_rewards[agent] = 0.0
-        self.rewards = dict(zip(AGENTS, self._game.rewards, strict=True))
+        self.rewards = dict(zip(_AGENTS, self._game.rewards, strict=True))
         if self._game.over:
-            self.terminations = dict.fromkeys(AGENTS, True)
-            self.agent_selection = AGENTS[1 - AGENTS.index(agent)]
+            self.terminations = dict.fromkeys(_AGENTS, True)
+            self.agent_selection = _AGENTS[1 - _AGENTS.index(agent)]
         else:
-            self.agent_selection = AGENTS[self._game.seat]
+            self.agent_selection = _AGENTS[self._game.seat]
         self._accumulate_rewards()
         if self.render_mode == "human":
             self.render()
@@ -133,4 +133,4 @@ class GinAEC(AECEnv):
         """The table from the seat that is to move: text (``ansi``), a picture (``rgb_array``), or printed (``human``)."""
         from ginenv.pictures.render import draw
 
-        return draw(self._game.view()[0], AGENTS[1 - self._game.seat], self.render_mode)
+        return draw(self._game.view()[0], _AGENTS[1 - self._game.seat], self.render_mode)

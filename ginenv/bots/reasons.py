@@ -73,13 +73,13 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def rank_word(card: int, plural: bool = False) -> str:
+def _rank_word(card: int, plural: bool = False) -> str:
     """The rank of a card in words: ``ace``, ``sixes``."""
     word = _RANK_WORDS[card % 13]
     return word + ("es" if word == "six" else "s") * plural
 
 
-def pairs_with(card: int, cards: int) -> int:
+def _pairs_with(card: int, cards: int) -> int:
     """The number of pairs of cards of a mask that make a meld of three with a card."""
     rank, others = card % 13, cards & ~(1 << card)
     same = (others & int(RANK_COLUMN) << rank).bit_count()
@@ -91,7 +91,7 @@ def pairs_with(card: int, cards: int) -> int:
     return same * (same - 1) // 2 + runs
 
 
-def collected_near(card: int, known_cards: int) -> int:
+def _collected_near(card: int, known_cards: int) -> int:
     """The cards of a mask that could share a meld of three with a card: of its rank, or at most two ranks away in its suit."""
     near = int(RANK_COLUMN) << card % 13
     for step in (-2, -1, 1, 2):
@@ -121,11 +121,11 @@ class _Discard:
             card=card,
             left=int(deadwood(rest)),
             ways=(int(fillers(np.int64(rest))) & unseen).bit_count(),
-            useless=not pairs_with(card, rest | unseen),
+            useless=not _pairs_with(card, rest | unseen),
             lone=not joins_meld(hand, card) and not live_ways(card, hand, unseen),
-            pairs=pairs_with(card, possible),
+            pairs=_pairs_with(card, possible),
             gone=int(view["rules"]["suits"]) - 1 - (possible & int(RANK_COLUMN) << card % 13).bit_count(),
-            collected=collected_near(card, theirs),
+            collected=_collected_near(card, theirs),
         )
 
 
@@ -179,8 +179,8 @@ def _pairs(one: _Discard, two: _Discard) -> str:
 
 def _alone(one: _Discard) -> list[tuple[float, str]]:
     if one.useless:
-        ranks = rank_word(one.card, plural=True)
-        return [(_USELESS, f"a useless {rank_word(one.card)}: no two other {ranks} can come, nor a run")]
+        ranks = _rank_word(one.card, plural=True)
+        return [(_USELESS, f"a useless {_rank_word(one.card)}: no two other {ranks} can come, nor a run")]
     return [(_LONE, "no single card makes a meld of it")] if one.lone else []
 
 
@@ -188,7 +188,7 @@ def _safe(one: _Discard) -> list[tuple[float, str]]:
     """Where the opponent can make no set of a card: how many others of its rank are gone."""
     if one.gone < 2:
         return []
-    words = f"{('two', 'three')[one.gone - 2]} other {rank_word(one.card, plural=True)} are gone"
+    words = f"{('two', 'three')[one.gone - 2]} other {_rank_word(one.card, plural=True)} are gone"
     return [(_SAFE, f"safe: {words}, and no run is left")] if not one.pairs else [(_SAFE / 3, f"rather safe: {words}")]
 
 

@@ -97,7 +97,7 @@ _MAX_CARDS = 11
 
 
 @kernel
-def uniform_action(v, word):
+def _uniform_action(v, word):
     """A uniformly random legal action of a view, by a random 64-bit word."""
     discards = popcount(v.legal[0])
     cards = discards + popcount(v.legal[1])
@@ -110,7 +110,7 @@ def uniform_action(v, word):
 
 
 @kernel
-def knock_bar(v, st):
+def _knock_bar(v, st):
     """The most deadwood with which the style knocks in this turn."""
     if st.nerve > 0 and popcount(v.known_cards[1]) >= st.nerve:
         return np.int64(v.limit)
@@ -256,7 +256,7 @@ def _discard(v, st, word):
         knocks &= ~new
     if knocks:
         cards, left = least_deadwood(v.hand, knocks)
-        knocks_now = left <= knock_bar(v, st) and not (st.patience > 0 and unit(mix(word ^ _PATIENCE)) < st.patience)
+        knocks_now = left <= _knock_bar(v, st) and not (st.patience > 0 and unit(mix(word ^ _PATIENCE)) < st.patience)
         if left == 0 or discards == 0 or knocks_now:
             return KNOCK + nth_bit(cards, below(word, popcount(cards)))
     allowed = discards & ~repeated(v)
@@ -288,7 +288,7 @@ def _needs(v, st):
         return False
     if joins_meld(v.hand, np.int64(v.upcard)) or now - after >= st.bar:
         return True
-    return after <= v.limit and after <= knock_bar(v, st)
+    return after <= v.limit and after <= _knock_bar(v, st)
 
 
 @kernel
@@ -328,7 +328,7 @@ def _draw(v, st, word):
     if v.legal[2] & 2:
         if v.phase == PHASE_WALL:
             # The last upcard may be taken only to knock.
-            if least_deadwood(v.hand | np.int64(1) << v.upcard, v.hand)[1] <= min(v.limit, knock_bar(v, st)):
+            if least_deadwood(v.hand | np.int64(1) << v.upcard, v.hand)[1] <= min(v.limit, _knock_bar(v, st)):
                 return UPCARD
         elif _wants(v, st, word):
             return UPCARD
@@ -340,7 +340,7 @@ def decide(v, st, seed):
     """The action of a ``STYLE`` record for a ``VIEW`` record; ``seed`` (uint64) is mixed with the view's ``luck``."""
     word = mix(v.luck ^ seed)
     if st.blunder > 0 and unit(word) < st.blunder:
-        return uniform_action(v, mix(word))
+        return _uniform_action(v, mix(word))
     if v.phase == PHASE_DISCARD:
         return _discard(v, st, word)
     if v.phase == PHASE_SPREAD:

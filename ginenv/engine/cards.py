@@ -101,14 +101,14 @@ def _iterable(cards: Any) -> Iterable[int]:
     return cards
 
 
-def format_cards(cards: Iterable[int] | int, symbols: bool = False, separator: str = " ") -> str:
+def format_cards(cards: Iterable[int] | int, separator: str = " ") -> str:
     """Names of cards (an iterable of numbers, or a mask), separated by blanks.
 
     Raises:
         CardError: if a number is not that of a card.
     """
     chosen = cards_of(int(cards)) if isinstance(cards, Integral) else _iterable(cards)
-    return separator.join(card_name(card, symbols) for card in chosen)
+    return separator.join(card_name(card) for card in chosen)
 
 
 def parse_cards(text: str) -> list[int]:

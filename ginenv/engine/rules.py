@@ -183,10 +183,10 @@ class Rules:
         return Rules(**values)
 
     def to_json(self) -> str:
-        """The rules as one JSON object, keys sorted; of the ``EXTRA_RULES`` only those that are played."""
+        """The rules as one JSON object, keys sorted; of those that most tables do without only what is played."""
         values = dataclasses.asdict(self)
         return json.dumps(
-            {name: value for name, value in values.items() if name not in EXTRA_RULES or value != _DEFAULTS[name]},
+            {name: value for name, value in values.items() if name not in _EXTRA_RULES or value != _DEFAULTS[name]},
             sort_keys=True,
         )
 
@@ -218,7 +218,7 @@ def _deals_eleven(rules: dict[str, Any]) -> bool:
 
 
 # Rules that most tables do without. Their absence is not named in stored rules, nor does it count in hashes.
-EXTRA_RULES = (
+_EXTRA_RULES = (
     "big_gin_bonus",
     "big_gin_boxes",
     "gin_boxes",

@@ -24,7 +24,7 @@ from ginenv.tables.info import info_of
 from ginenv.tables.players import Player, close_players
 from ginenv.view.encoding import FLAT_SCALE, OBSERVATION_SIZE, PLANES_SHAPE
 
-OBSERVATIONS = ("planes", "flat")
+_OBSERVATIONS = ("planes", "flat")
 RENDER_MODES = ("ansi", "rgb_array", "human")
 METADATA: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 2}
 
@@ -35,7 +35,7 @@ def observation_space(observation: str) -> spaces.Box:
     Raises:
         GinError: for any other name.
     """
-    if check_choice("observation", observation, OBSERVATIONS) == 0:
+    if check_choice("observation", observation, _OBSERVATIONS) == 0:
         return spaces.Box(0, 255, PLANES_SHAPE, np.uint8)
     return spaces.Box(0.0, np.float32(255.0), (OBSERVATION_SIZE,), np.float32)
 

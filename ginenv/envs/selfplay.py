@@ -29,7 +29,7 @@ from ginenv.tables.episodes import Episodes
 from ginenv.view.encoding import OBSERVATION_SIZE, PLANES_SHAPE, encode_views
 from ginenv.view.view import action_masks, make_views
 
-EPISODES = ("hand", "game")
+_EPISODES = ("hand", "game")
 
 
 class SelfPlayBatch:
@@ -53,7 +53,7 @@ class SelfPlayBatch:
         reward: str = "points",
         autoreset: bool = True,
     ) -> None:
-        is_game = check_choice("episode", episode, EPISODES) == 1
+        is_game = check_choice("episode", episode, _EPISODES) == 1
         self.num_envs = num_envs
         self._batch = Episodes(
             num_envs,

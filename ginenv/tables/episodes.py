@@ -48,8 +48,8 @@ from ginenv.tables.players import Player, ask_player, make_player, show_hands
 from ginenv.tables.tables import Tables
 from ginenv.view.view import make_views
 
-ON_ILLEGAL = ("terminate", "raise")
-MEMORY = ("env", "profile")
+_ON_ILLEGAL = ("terminate", "raise")
+_MEMORY = ("env", "profile")
 RESET_OPTIONS = ("deal", "starter", "dealer", "seat")
 
 
@@ -104,8 +104,8 @@ class Episodes(Tables):
     ) -> None:
         super().__init__(num_tables, compiled=True)
         self.rules = get_rules(rules)
-        self.strict = check_choice("on_illegal", on_illegal, ON_ILLEGAL) == 1
-        self.memory = MEMORY[check_choice("opponent_memory", opponent_memory, MEMORY)]
+        self.strict = check_choice("on_illegal", on_illegal, _ON_ILLEGAL) == 1
+        self.memory = _MEMORY[check_choice("opponent_memory", opponent_memory, _MEMORY)]
         self.states["rules"] = self.rules.block
         self.tables["unit"] = GAME if is_game else HAND
         self.tables["ids"] = np.arange(num_tables)[:, None]

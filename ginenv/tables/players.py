@@ -86,7 +86,7 @@ def ask_player(player: Player, views: np.ndarray, slots: np.ndarray) -> np.ndarr
     try:
         actions = np.asarray(player.act(views, slots))
     except Exception as error:
-        raise_failure(player.name, error)
+        _raise_failure(player.name, error)
         raise
     if actions.shape != (len(views),) or actions.dtype.kind not in "iu":
         raise GinError(
@@ -100,11 +100,11 @@ def show_hands(player: Player, views: np.ndarray, slots: np.ndarray) -> None:
     try:
         player.observe_hands(views, slots)
     except Exception as error:
-        raise_failure(player.name, error)
+        _raise_failure(player.name, error)
         raise
 
 
-def raise_failure(name: str, error: Exception) -> None:
+def _raise_failure(name: str, error: Exception) -> None:
     """Raises one sentence for an error in the code of a ``py:MODULE:CLASS``, with the line of its file; nothing for another player."""
     if not name.startswith("py:"):
         return
@@ -398,7 +398,7 @@ def make_player(spec: str | Path | Player, seed: int = 0, **defaults: Any) -> Pl
     except GinError:
         raise
     except Exception as error:
-        raise_failure(spec, error)
+        _raise_failure(spec, error)
         raise
     player.name = short_name(spec)
     return player

@@ -82,13 +82,13 @@ FACTS: tuple[tuple[str, float], ...] = (
     ("turns of this hand in which I could have knocked and did not", 1 / 4),
 )
 NUM_PLANES = len(PLANES) + 1
-NUM_CELLS = 52
-OBSERVATION_SIZE = NUM_PLANES * NUM_CELLS
+_NUM_CELLS = 52
+OBSERVATION_SIZE = NUM_PLANES * _NUM_CELLS
 # One row of a batch as a record: compiled code takes a record as a pointer, while an array costs some thirty nanoseconds a call.
 OBSERVATION = np.dtype([("cells", np.uint8, (OBSERVATION_SIZE,))])
 row_of = row_record(OBSERVATION)
 PLANES_SHAPE = (NUM_PLANES, 4, 13)
-_FACTS_AT = len(PLANES) * NUM_CELLS
+_FACTS_AT = len(PLANES) * _NUM_CELLS
 
 FLAT_SCALE = np.ones(OBSERVATION_SIZE, np.float32)
 FLAT_SCALE[_FACTS_AT : _FACTS_AT + len(FACTS)] = [scale for _, scale in FACTS]
@@ -214,12 +214,11 @@ def _encode_all(views, out):
         encode(views[i], out, i)
 
 
-def encode_views(views: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+def encode_views(views: np.ndarray) -> np.ndarray:
     """Encodes a batch of views as bytes.
 
     Args:
         views: ``VIEW[n]``.
-        out: ``uint8[n, 520]`` to write into, C-contiguous; allocated if omitted.
 
     Returns:
         ``uint8[n, 520]``; ``reshape(n, *PLANES_SHAPE)`` gives planes, ``* FLAT_SCALE`` the flat encoding.
@@ -228,6 +227,6 @@ def encode_views(views: np.ndarray, out: np.ndarray | None = None) -> np.ndarray
         GinError: if ``views`` is no ``VIEW[n]``.
     """
     views = as_batch(views, VIEW, "VIEW")
-    rows = np.empty((views.shape[0], OBSERVATION_SIZE), np.uint8) if out is None else out
+    rows = np.empty((views.shape[0], OBSERVATION_SIZE), np.uint8)
     _encode_all(views, rows)
     return rows

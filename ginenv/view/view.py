@@ -143,13 +143,12 @@ def _look_all(states, seats, views):
         look(states[i], np.int64(seats[i]), views[i])
 
 
-def make_views(states: np.ndarray, seats: np.ndarray | int, out: np.ndarray | None = None) -> np.ndarray:
+def make_views(states: np.ndarray, seats: np.ndarray | int) -> np.ndarray:
     """The views of a batch of states.
 
     Args:
         states: ``STATE[n]``.
         seats: ``[n]``, the observing seats, or one seat for all.
-        out: ``VIEW[n]`` to write into; allocated if omitted.
 
     Returns:
         ``VIEW[n]``.
@@ -160,7 +159,7 @@ def make_views(states: np.ndarray, seats: np.ndarray | int, out: np.ndarray | No
     states, seats = as_batch(states, STATE, "STATE"), np.asarray(seats)
     if seats.dtype.kind not in "iu" or (seats > 1).any() or (seats < 0).any():
         raise GinError(must_be("a seat", "0 or 1", seats.tolist()))
-    views = np.zeros(states.shape[0], VIEW) if out is None else out
+    views = np.zeros(states.shape[0], VIEW)
     _look_all(states, np.broadcast_to(seats.astype(np.uint8), states.shape), views)
     return views
 

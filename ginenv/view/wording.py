@@ -64,7 +64,7 @@ def _least_deadwood(cards: int, laid: int, unseen: int = 0, known_cards: int = 0
     return _arranged(cards, best_spread(*map(np.int64, (cards, unseen, known_cards, hidden))), laid)
 
 
-def hidden_cards(view: np.void) -> int:
+def _hidden_cards(view: np.void) -> int:
     """How many of the opponent's cards the seat cannot know."""
     return int(view["unseen"]).bit_count() - int(view["stock"])
 
@@ -77,14 +77,14 @@ def my_holding(view: np.void) -> Holding:
         return _arranged(cards, view["spread"])
     if view["laid"]:
         return _least_deadwood(cards, int(view["laid"]))
-    return _least_deadwood(cards, 0, view["unseen"], view["known_cards"][1], max(hidden_cards(view), 0))
+    return _least_deadwood(cards, 0, view["unseen"], view["known_cards"][1], max(_hidden_cards(view), 0))
 
 
 def opponent_holding(view: np.void) -> Holding:
     """What I know of the opponent's cards: those it took and holds, or all if its hand lies open."""
     shown = int(view["shown"])
     if not shown:
-        return Holding((), _by_rank(int(view["known_cards"][1])), max(hidden_cards(view), 0))
+        return Holding((), _by_rank(int(view["known_cards"][1])), max(_hidden_cards(view), 0))
     if view["knocker"] == 1:
         return _arranged(shown, view["spread"])
     return _least_deadwood(shown, int(view["laid"]))
