@@ -86,15 +86,6 @@ def test_a_drag_ends_with_a_reload_or_escape_and_plays_nothing(sit):
     assert sit.table.browser.mark == before and sit.faults == []
 
 
-def test_a_window_whose_game_is_gone_comes_to_the_lobby(sit):
-    browser = sit.table.browser
-    browser.leave()
-    browser.session.file.game = None
-    sit.page.click("#do-hint")
-    sit.page.locator("text=Ann is at the table").wait_for()
-    assert sit.page.locator("header").count() == 1 and sit.page.url == sit.table.address + "/"
-
-
 def test_a_lost_server_is_reported_on_the_page(sit):
     sit.table.close()
     sit.page.click("#do-hint")

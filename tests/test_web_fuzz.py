@@ -98,8 +98,3 @@ def test_nothing_that_is_sent_breaks_the_server(guest):
     asyncio.run(all_of_them())
     assert {200, 303, 400, 403, 404, 405, 413, 415, 421} <= statuses
     assert ann.client.get("/players").status_code == 200
-
-
-@pytest.mark.parametrize("number", ["9" * 5000, "x", "-1", "%C2%B2", "1e3"])
-def test_a_record_that_no_number_names_is_no_page(guest, number):
-    assert guest().client.get(f"/records/{number}.gin").status_code == 404

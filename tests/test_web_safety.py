@@ -11,12 +11,10 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 import urllib.parse
 import urllib.request
 from pathlib import Path
 
-import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
@@ -211,66 +209,6 @@ class Server:
     def kill(self) -> None:
         self.process.kill()
         self.process.wait()
-
-
-def step(server: Server, shown: str, rng: np.random.Generator) -> dict[str, str]:
-    """A form that somebody could send from this page."""
-    at = {"at": re.search(r'data-at="([^"]*)"', shown)[1]}  # type: ignore[index]
-    found = re.findall(r'name="do" value="(take|stock|pass|done|next|gin|just discard)"(?![^>]*disabled)', shown)
-    phase = re.search(r'data-phase="(\w+)"', shown)[1]  # type: ignore[index]
-    if phase == "discard" and "just discard" not in found:
-        cards = re.findall(r'name="card" value="(\w\w)"', shown)
-        return at | {"card": str(rng.choice(cards))}
-    picked = re.search(r'id="picked" value="(\w*)"', shown)
-    return at | {"do": found[-1], "picked": picked[1] if picked else ""}
-
-
-def killed_at_random(home: Path, kills: int, seed: int) -> int:
-    """Plays, kills the server at random moments, and compares what it shows then; returns how many actions were played."""
-    rng = np.random.default_rng(seed)
-    server, played = Server(home), 0
-    try:
-        server.ask("/players", {"do": "create", "name": "Ann"})
-        server.ask("/options", {"rules": "eaai"})
-        shown = server.ask("/new", {"sure": "1"})
-        for _ in range(kills):
-            for _ in range(int(rng.integers(1, 6))):
-                if "another game" in shown.lower():
-                    shown = server.ask("/new", {"sure": "1"})
-                shown = server.ask("/table", step(server, shown, rng))
-                played += 1
-            if "another game" in shown.lower():
-                shown = server.ask("/new", {"sure": "1"})
-            if rng.random() < 0.5:
-                server.kill()
-                before, form = shown, None
-            else:
-                # While it is at work: either the move was made or it was not.
-                before, form = shown, step(server, shown, rng)
-                body = urllib.parse.urlencode(form).encode()
-                port = urllib.parse.urlsplit(server.address).port
-                with socket.create_connection(("127.0.0.1", port)) as connection:
-                    head = f"POST /table HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: {len(body)}\r\n"
-                    head += "".join(f"Cookie: {each.name}={each.value}\r\n" for each in server.cookies)
-                    connection.sendall(f"{head}Content-Type: application/x-www-form-urlencoded\r\n\r\n".encode() + body)
-                    time.sleep(float(rng.random() * 0.05))
-                    server.kill()
-            server = Server(home)
-            shown = server.ask("/table")
-            if 'id="table"' not in shown:
-                assert "another game" in before.lower() or form is not None, "a game was lost"
-                shown = server.ask("/new", {"sure": "1"})
-            elif form is None:
-                assert re.findall(r'data-at="[^"]*"', shown) == re.findall(r'data-at="[^"]*"', before)
-                assert sorted(re.findall(r'id="card-\w\w', shown)) == sorted(re.findall(r'id="card-\w\w', before))
-    finally:
-        server.kill()
-    return played
-
-
-@pytest.mark.slow
-def test_a_server_that_is_killed_loses_nothing(tmp_path):
-    assert killed_at_random(tmp_path, 4, 1) >= 4
 
 
 @pytest.mark.slow

@@ -90,6 +90,7 @@ def reset(request: Request) -> Response:
     """Resets a level to how it was installed, if the form confirms it."""
     request.browser_session.session.check_player(request.form.get("level", ""))
     name = checked_level(request.form["level"])
+    request.browser_session.jobs.forget(("learned", name))
     with request.browser_session.shows_errors():
         if request.form.get("sure"):
             request.browser_session.say(reset_level(name, request.browser_session.session.home.path))

@@ -52,7 +52,7 @@ _PAGES = {
     "/results": {"GET": "results:results"},
     "/results/report": {"GET": "results:report"},
 }
-_PLAIN_WORDS = {404: "Page not found.", 405: "This address is for a button or a form of another page."}
+_PLAIN_WORDS = {404: "Page not found."}
 # Addresses for which one need not have a seat yet.
 _FOR_ALL = ("/players",)
 # Addresses that are not for somebody who was invited to one seat: other people's affairs.
@@ -118,6 +118,11 @@ async def _form(http_request: HTTPRequest) -> dict[str, str]:
         if read > LONGEST_BODY:
             raise HTTPException(413, f"The form is too long; at most {LONGEST_BODY} bytes are read.")
         body += chunk
+    # In a thread: nobody waits for a long form of somebody else.
+    return await run_in_threadpool(_fields, body)
+
+
+def _fields(body: bytearray) -> dict[str, str]:
     try:
         return dict(parse_qsl(body.decode("latin-1"), keep_blank_values=True, max_num_fields=_MAX_FIELDS))
     except ValueError:
