@@ -126,14 +126,10 @@ class TrainConfig(Config):
             several probable actions, and others at random. Decisions between knocking and playing on are always trained on, and all
             decisions during imitation.
         minibatch: decisions in one gradient step.
-        gae_lambda: lambda of generalised advantage estimation over all half-moves.
         q_weight: weight, where several actions are probable, of learning from the critic's values of all of them; the rest of the weight is
             that of the action taken and its generalised advantage (0: that alone).
         entropy_coef: weight of the entropy bonus at the start (entropy is divided by the log of the number of legal actions).
         entropy_coef_end: the same at the end.
-        knock_coef: weight of the knock decision's loss (knocking or playing on for gin).
-        belief_coef: weight of the loss of the head that predicts the opponent's hand.
-        next_action_coef: weight of the loss of the head that predicts the opponent's next action.
         kl_to_start_coef: weight of the divergence from the policy that the run started from (0: none).
         critic_warmup: decisions at the start in which only the critic learns, until it knows the reward and the opponents.
         ema_decay: decay per gradient step of the averaged weights, which are evaluated and exported.
@@ -141,17 +137,14 @@ class TrainConfig(Config):
         imitation_decisions: decisions at the start in which ``knocker`` is imitated (in hands played for gin only, ``camper``), while the
             critic learns the value of that play.
         gin_only: share of hands that a seat plays for gin from the start.
-        commit: chance that declining a knock commits the seat to gin for the rest of the hand.
+        commit: chance that declining a knock commits the seat to gin for the rest of the hand; 0 also takes away the knock decision's loss.
         commit_end: the same at the end of the run (default: as at the start); the knock decision's loss fades with it.
         pool: fixed opponents. The critic knows the first twelve apart.
         pool_share: share of games in which one seat is a fixed opponent.
         past_policy_share: share of games in which one seat is a past policy.
-        past_policies: number of copies of the policy to keep as opponents.
-        snapshot_every: batches between two such copies.
-        eval_opponents: players against which progress is measured.
-        eval_games: games against each of them per measurement.
+        eval_opponents: players against which progress is measured, besides the network with which self-play began.
+        eval_games: games against each of them per measurement; the match by which ``best`` is chosen has four times as many.
         eval_every: minutes between two measurements.
-        save_every: minutes between two resume files.
         threads: number of threads for play and matrix products (0: torch's default).
         bfloat16: matrix products in bfloat16 (``auto``: where the hardware has units for it; a resumed run keeps what it had).
         device: torch device of the networks.
@@ -172,13 +165,9 @@ class TrainConfig(Config):
     epochs: int = Field(1, gt=0)
     trained_fraction: float = Field(1.0, gt=0, le=1)
     minibatch: int = Field(4096, gt=0)
-    gae_lambda: float = Field(0.95, ge=0, le=1)
     q_weight: float = Field(0.0, ge=0, le=1)
     entropy_coef: float = Field(0.03, ge=0)
     entropy_coef_end: float = Field(0.005, ge=0)
-    knock_coef: float = Field(1.0, ge=0)
-    belief_coef: float = Field(0.1, ge=0)
-    next_action_coef: float = Field(0.02, ge=0)
     kl_to_start_coef: float = Field(0.0, ge=0)
     critic_warmup: int = Field(0, ge=0)
     ema_decay: float = Field(0.999, ge=0, lt=1)
@@ -190,12 +179,9 @@ class TrainConfig(Config):
     pool: tuple[PoolMember, ...] = ()
     pool_share: float = Field(0.15, ge=0, le=1)
     past_policy_share: float = Field(0.1, ge=0, le=1)
-    past_policies: int = Field(6, ge=0)
-    snapshot_every: int = Field(40, gt=0)
     eval_opponents: tuple[str, ...] = ("random", "easy", "simple", "formula")
     eval_games: int = Field(400, gt=0)
     eval_every: float = Field(5, gt=0)
-    save_every: float = Field(5, gt=0)
     threads: int = Field(0, ge=0)
     bfloat16: Annotated[Literal["auto", "yes", "no"], BeforeValidator(_yes_or_no)] = "auto"
     device: str = "cpu"
@@ -278,7 +264,12 @@ def parse_config(values: dict[str, Any], model: type[Config] = TrainConfig, sour
 
 
 def _find(path: Path) -> Path:
-    return SHIPPED / path.name if path.parent == Path("configs") and not path.exists() else path
+    """The file at a path or, if there is none, the one that comes with the package as ``quick`` or ``configs/quick.yaml``."""
+    if path.exists() and not path.is_dir():
+        return path
+    if path.parent == Path() and not path.suffix:
+        return SHIPPED / f"{path.name}.yaml"
+    return SHIPPED / path.name if path.parent == Path("configs") else path
 
 
 def _is_of(file: Path, model: type[Config]) -> bool:
@@ -293,7 +284,7 @@ def _is_of(file: Path, model: type[Config]) -> bool:
 def load_config(path: str | Path, overrides: Sequence[str] = (), model: type[Config] = TrainConfig) -> Any:
     """A configuration from a YAML file, changed by ``key=value`` overrides (``network.actor=[512,512]``).
 
-    ``configs/NAME.yaml`` is the one that comes with the package if the current directory has no such file.
+    ``NAME`` and ``configs/NAME.yaml`` are the one that comes with the package if the current directory has no such file.
 
     Raises:
         ConfigError: if the file cannot be read, or a key or value does not exist.
@@ -301,7 +292,7 @@ def load_config(path: str | Path, overrides: Sequence[str] = (), model: type[Con
     try:
         text = read_bytes(_find(Path(path))).decode()
     except OSError as error:
-        found = [f"configs/{file.name}" for file in sorted(SHIPPED.glob("*.yaml")) if _is_of(file, model)]
+        found = [file.stem for file in sorted(SHIPPED.glob("*.yaml")) if _is_of(file, model)]
         raise ConfigError(
             f"configuration {path} cannot be read ({error.strerror}); known: {', '.join(found)}"
         ) from None

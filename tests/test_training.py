@@ -29,6 +29,7 @@ from agents.network.inputs import expand_cards, expand_legal
 from agents.network.nets import NUM_BOTS, NUM_FUTURE, POINT_REWARD, Actor, FrozenActor
 from agents.network.player import NetworkPlayer, load_network
 from agents.network.sampling import sample_action, sample_actions
+from agents.training.legend import FIGURES, LEGEND, figures_text
 from agents.training.run import TrainingRun
 from agents.training.selfplay import STEP, Rollout, generalised_advantages, make_batch, write_next_actions
 from ginenv.bots.heuristics import make_simple
@@ -223,8 +224,26 @@ def test_every_shipped_configuration_loads_and_overrides_apply() -> None:
     assert changed.network.actor == (8, 9) and changed.learning_rate == 0.5
     with pytest.raises(ConfigError, match="written key=value"):
         load_config(files[0], ["num_envs"])
+    assert [load_config(name) for name in names] == [load_config(path) for path in files]
     with pytest.raises(ConfigError, match="known: "):
         load_config("configs/nowhere.yaml")
+
+
+def test_a_configuration_is_found_by_name_where_no_file_has_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "quick").mkdir()
+    assert load_config("quick").decisions > 1_000_000
+    Path("smoke").write_text("decisions: 7")
+    assert load_config("smoke").decisions == 7
+    with pytest.raises(ConfigError, match=r"known: .*quick"):
+        load_config("quack")
+
+
+def test_every_figure_of_the_training_line_is_explained() -> None:
+    text, page = figures_text({}), Path("docs/train.md").read_text(encoding="utf-8")
+    for figure in FIGURES:
+        assert figure.label in text and figure.meaning in LEGEND
+        assert f"| `{figure.label}` | {figure.meaning} | {figure.normal} |" in page
 
 
 def test_the_recipe_for_a_large_card_differs_in_size_alone() -> None:

@@ -11,6 +11,7 @@ import torch
 
 from agents.config import parse_config
 from agents.network.player import NetworkPlayer
+from agents.training import learner as learner_module
 from agents.training import ppo
 from agents.training.learner import Learner
 from agents.training.run import TrainingRun
@@ -30,7 +31,6 @@ CONFIG: dict[str, Any] = {
     "pool_share": 0.2,
     "pool": [{"player": "simple", "weight": 1}],
     "past_policy_share": 0.4,
-    "snapshot_every": 1,
     "eval_opponents": ["random"],
     "eval_games": 20,
 }
@@ -67,9 +67,10 @@ def test_a_run_on_a_gpu_is_measured_and_continued(tmp_path: Path, monkeypatch: p
 
     play = NetworkPlayer.act
     monkeypatch.setattr(NetworkPlayer, "act", counted)
+    monkeypatch.setattr(learner_module, "SNAPSHOT_EVERY", 1)
     changed = CONFIG | {"device": "cuda"}
     first = TrainingRun(parse_config(changed), tmp_path, "a command")
-    assert first.train() and set(first.curve[-1]["panel"]) == {"random"}
+    assert first.train() and set(first.curve[-1]["panel"]) == {"baseline", "random"}
     assert all(moves.values())
     again = TrainingRun(parse_config(changed | {"decisions": 9000}), tmp_path, "a command")
     _equal(again.learner, first.learner)

@@ -1,26 +1,33 @@
-"""A run's directory belongs to one process, and who asks for a run's end does not wait for a measurement."""
+"""A run's directory: who may train there, what goes on, what an interrupt or a kill leaves, and which network is handed over."""
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import torch
 
+import agents.training.evaluation as evaluation
 import agents.training.run as runs
 from agents.arena import play_match
+from agents.arena.results import Estimate
 from agents.cli.train import train as train_command
 from agents.config import parse_config
+from agents.deal_streams import Domain
 from agents.network.checkpoint import load_checkpoint
 from agents.network.model_card import model_card
 from agents.training.run import TrainingRun
 from ginenv.errors import GinError
 from tests.support.faults import Killed
+from tests.support.training_scenes import weights
 
 TINY = {
     "num_envs": 8,
@@ -35,16 +42,47 @@ TINY = {
 }
 
 
-def begun(out: Path, **changes: Any) -> TrainingRun:
-    return TrainingRun(parse_config(TINY | changes), out, "a command")
+def _quickly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Takes away what most of the time of a tiny run goes into: diagnostics, and games of networks that know nothing."""
+    monkeypatch.setattr(runs, "write_diagnostics", lambda writer, learner: None)
+    monkeypatch.setattr(evaluation, "play_match", lambda *players, **options: SimpleNamespace(share=Estimate(0.5, 0.1)))
 
 
-def test_a_directory_in_which_somebody_trains_is_refused(tmp_path: Path) -> None:
-    first = begun(tmp_path)
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    _quickly(monkeypatch)
+
+
+def begun(out: Path, command: str = "a command", start: Path | None = None, **changes: Any) -> TrainingRun:
+    return TrainingRun(parse_config(TINY | changes), out, command, None if start is None else str(start))
+
+
+def made_of(checkpoint: Path) -> dict[str, Any]:
+    return load_checkpoint(checkpoint)[1]["about"]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that came to its end, trained by a thread."""
+    out = tmp_path_factory.mktemp("made") / "run"
+    with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(1) as pool:
+        _quickly(patch)
+        assert pool.submit(begun(out).train).result()
+    return out
+
+
+@pytest.fixture
+def run(made: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    return Path(shutil.copytree(made, tmp_path / "run"))
+
+
+def test_a_directory_in_which_somebody_trains_is_refused(run: Path) -> None:
+    first = begun(run)
     with pytest.raises(GinError, match=r"^another process trains in .*; wait for its end, or choose another --out$"):
-        begun(tmp_path)
-    first.train()
-    assert begun(tmp_path).learner.decisions == first.learner.decisions
+        begun(run)
+    first.lock.release()
+    assert begun(run).learner.decisions == first.learner.decisions
 
 
 def test_a_signal_breaks_off_a_measurement_and_saves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,88 +98,74 @@ def test_a_signal_breaks_off_a_measurement_and_saves(tmp_path: Path, monkeypatch
 
         return play_match(*players, progress=tick, **options)
 
-    monkeypatch.setattr(runs, "play_match", signalled)
-    stopped = begun(tmp_path, eval_games=200_000, decisions=10**9)
-    stopped.train()
+    monkeypatch.setattr(evaluation, "play_match", signalled)
+    stopped = begun(tmp_path, eval_games=200_000, decisions=10**9, eval_every=1e-9)
+    assert not stopped.train()
     assert 3 <= len(counts) < 10 and stopped.curve == []
     assert stopped.learner.batches == 1
     for name in ("last", "best"):
-        assert load_checkpoint(tmp_path / name)[1]["about"]["decisions"] == stopped.learner.decisions
-    monkeypatch.setattr(runs, "play_match", play_match)
-    again = begun(tmp_path, decisions=10**9)
-    assert again.learner.decisions == stopped.learner.decisions > 0
+        assert made_of(tmp_path / name)["decisions"] == stopped.learner.decisions
+    assert begun(tmp_path, decisions=10**9).learner.decisions == stopped.learner.decisions
 
 
-def test_a_finished_run_stays_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A run that has made its decisions learns nothing more, and measures and exports nothing again."""
-    begun(tmp_path).train()
-    made = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.suffix in (".json", ".safetensors", ".pt")}
-    capsys.readouterr()
-    assert TrainingRun(parse_config(TINY), tmp_path, "another command").train()
+def test_a_finished_run_stays_as_it_is(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A run that has made its decisions learns nothing more, measures and exports nothing again, and may be exported into itself."""
+    made = {path: path.read_bytes() for path in run.rglob("*") if path.suffix in (".json", ".safetensors", ".pt")}
+    assert begun(run, "another command").train()
     assert "came to its end" in capsys.readouterr().out
     assert made == {path: path.read_bytes() for path in made}
+    (run.parent / "tiny.yaml").write_text(json.dumps(TINY))
+    for _ in range(2):
+        train_command(run.parent / "tiny.yaml", run, export=run / "export")
+    assert made_of(run / "export") == made_of(run / "best")
 
 
-def test_a_run_that_goes_on_names_the_commands_before(tmp_path: Path) -> None:
-    begun(tmp_path).train()
-    first = load_checkpoint(tmp_path / "last")[1]["about"]
-    TrainingRun(parse_config(TINY | {"decisions": 500}), tmp_path, "another command").train()
-    about = load_checkpoint(tmp_path / "last")[1]["about"]
-    assert about["decisions"] >= 500 > first["decisions"]
+def test_a_run_that_goes_on_names_the_commands_before_and_keeps_its_settings(run: Path) -> None:
+    first = made_of(run / "last")
+    with pytest.raises(GinError, match=r"began from scratch, and here it is .*last; choose another --out"):
+        begun(run, start=run / "last", decisions=200)
+    assert begun(run, "another command", decisions=200, eval_opponents=["simple"], threads=0).train()
+    about = made_of(run / "last")
+    assert about["decisions"] >= 200 > first["decisions"]
     assert (about["command"], about["earlier_commands"]) == ("another command", ["a command"])
-    assert "- before it, the same run: `a command`" in model_card(tmp_path / "last")
-
-
-def test_a_runs_settings_are_recorded_as_they_were(tmp_path: Path) -> None:
-    begun(tmp_path, decisions=500).train()
-    config = (tmp_path / "config.json").read_bytes()
+    assert "- before it, the same run: `a command`" in model_card(run / "last")
+    config = (run / "config.json").read_bytes()
     for changes, message in (
         ({"learning_rate": 0.5}, r"learning_rate is 0\.001 there and 0\.5 here\); choose another --out, or --fresh"),
         ({"rules": {"gc": 1.0}}, r"rules is {'eaai': 1\.0} there and {'gc': 1\.0} here"),
-        ({"decisions": 1}, r"holds a run of [56]\d\d decisions; decisions is 1, and must be more"),
+        ({"decisions": 1}, r"holds a run of 2\d\d decisions; decisions is 1, and must be more"),
+        (
+            {"network": {"actor": [9, 8], "critic": [8]}},
+            r"network\.actor is \[8\] there and \[9, 8\] here\); choose another --out",
+        ),
     ):
         with pytest.raises(GinError, match=message):
-            begun(tmp_path, **{"decisions": 500} | changes)
-    with pytest.raises(GinError, match=r"began from scratch, and here it is .*last; choose another --out"):
-        TrainingRun(parse_config(TINY | {"decisions": 500}), tmp_path, "", start=str(tmp_path / "last"))
-    assert (tmp_path / "config.json").read_bytes() == config
-    begun(tmp_path, decisions=500, eval_opponents=["simple"], threads=0)
+            begun(run, **{"decisions": 200} | changes)
+    assert (run / "config.json").read_bytes() == config
 
 
-def test_the_parent_is_known_by_its_weights(tmp_path: Path) -> None:
+def test_the_parent_is_known_by_its_weights(run: Path, tmp_path: Path) -> None:
     """The same checkpoint by another path is the same; another one at the same path is not."""
-    begun(tmp_path / "first").train()
-    config, start = parse_config(TINY), str(tmp_path / "first" / "last")
-    TrainingRun(config, tmp_path / "second", "a command", start=start).train()
-    assert TrainingRun(config, tmp_path / "second", "a command", start=f"{tmp_path}/first/../first/last").is_finished
-    begun(tmp_path / "first", decisions=500).train()
+    begun(tmp_path / "second", start=run / "last").train()
+    assert begun(tmp_path / "second", start=tmp_path / "second" / ".." / "run" / "last").is_finished
+    begun(run, decisions=200).train()
     with pytest.raises(GinError, match=r"began from what .*last was then"):
-        TrainingRun(config, tmp_path / "second", "a command", start=start)
+        begun(tmp_path / "second", start=run / "last")
 
 
-def test_a_fresh_run_leaves_nothing_of_the_one_before(tmp_path: Path) -> None:
+def test_a_fresh_run_leaves_nothing_of_the_one_before(run: Path) -> None:
     """Killed before it has saved anything, it is not continued with the other's weights."""
-    begun(tmp_path, seed=1).train()
-    TrainingRun(parse_config(TINY | {"seed": 2}), tmp_path, "a command", resume=False).lock.release()
-    again = begun(tmp_path, seed=2)
-    assert again.learner.decisions == 0 and not (tmp_path / "last").exists()
+    TrainingRun(parse_config(TINY | {"seed": 2}), run, "a command", resume=False).lock.release()
+    assert begun(run, seed=2).learner.decisions == 0
+    assert not [name for name in ("best", "last", "baseline") if (run / name).exists()]
 
 
-def test_settings_that_cannot_be_read_are_no_settings(tmp_path: Path) -> None:
-    begun(tmp_path).train()
-    (tmp_path / "config.json").write_text('{"seed": -1}')
+def test_settings_that_cannot_be_read_are_no_settings(run: Path) -> None:
+    (run / "config.json").write_text('{"seed": -1}')
     with pytest.raises(GinError, match=r"config\.json cannot be read, so nobody knows .*seed is -1.*or --fresh$"):
-        begun(tmp_path)
-    (tmp_path / "config.json").unlink()
-    assert begun(tmp_path).learner.decisions > 0
-
-
-def test_a_run_may_be_exported_into_its_own_directory(tmp_path: Path) -> None:
-    """As ``make train`` does, twice."""
-    (tmp_path / "tiny.yaml").write_text(json.dumps(TINY))
-    for _ in range(2):
-        train_command(tmp_path / "tiny.yaml", tmp_path / "run", export=tmp_path / "run" / "export")
-    assert load_checkpoint(tmp_path / "run" / "export")[1]["about"]["decisions"] > 0
+        begun(run)
+    (run / "config.json").unlink()
+    assert begun(run).learner.decisions > 0
 
 
 def test_other_files_are_not_written_among(tmp_path: Path) -> None:
@@ -151,36 +175,76 @@ def test_other_files_are_not_written_among(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
 
 
-@pytest.mark.parametrize("device", ["cuda:99", "toaster"])
-def test_a_device_that_is_not_there_is_named(tmp_path: Path, device: str) -> None:
-    with pytest.raises(GinError, match=rf"device is '{device}', which torch cannot use here"):
-        begun(tmp_path / "run", device=device)
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"device": "cuda:99"}, r"device is 'cuda:99', which torch cannot use here"),
+        ({"device": "toaster"}, r"device is 'toaster', which torch cannot use here"),
+        ({"pool": [{"player": "nobody"}]}, "nobody"),
+    ],
+)
+def test_a_run_that_cannot_begin_leaves_no_directory(tmp_path: Path, changes: dict[str, Any], named: str) -> None:
+    with pytest.raises(GinError, match=named):
+        begun(tmp_path / "run", **changes)
     assert not (tmp_path / "run").exists()
 
 
-def test_another_network_is_refused_with_what_differs(tmp_path: Path) -> None:
-    begun(tmp_path).train()
-    with pytest.raises(GinError, match=r"network\.actor is \[8\] there and \[9, 8\] here\); choose another --out"):
-        begun(tmp_path, network={"actor": [9, 8], "critic": [8]})
-    TrainingRun(parse_config(TINY | {"network": {"actor": [9], "critic": [8]}}), tmp_path, "", resume=False)
-
-
-def test_a_run_that_cannot_begin_leaves_no_directory(tmp_path: Path) -> None:
-    with pytest.raises(GinError, match="nobody"):
-        begun(tmp_path / "run", pool=[{"player": "nobody"}])
-    assert not (tmp_path / "run").exists()
-
-
-def test_a_run_too_short_to_imitate_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_that_ends_before_it_has_imitated_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It hands over what there is; a run whose last batch was the end of its imitation is none of these."""
     begun(tmp_path / "short", minutes=1e-6, decisions=10**9, imitation_decisions=10**8).train()
-    assert "the time was up after" in capsys.readouterr().out
-    begun(tmp_path / "whole", minutes=1e-6, decisions=10**9).train()
-    assert "the time was up" not in capsys.readouterr().out
+    assert "before the 100,000,000 that imitate" in capsys.readouterr().out
+    assert made_of(tmp_path / "short" / "best") == made_of(tmp_path / "short" / "last")
+    assert not (tmp_path / "short" / "baseline").exists()
+    begun(tmp_path / "whole", minutes=1e-6, decisions=10**9, imitation_decisions=1).train()
+    assert "that imitate" not in capsys.readouterr().out
+
+
+def test_best_is_the_network_that_no_later_one_has_beaten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is chosen by matches against it alone, always on the same deals, and never while another player is imitated."""
+    played: list[tuple[bool, int, Domain]] = []
+    # Of the matches against the best, measured after every batch; the third one decides.
+    shares = [(0.55, 0.06), (0.49, 0.06), (0.58, 0.06), (0.54, 0.06), (0.40, 0.06)]
+
+    def fake(player: Any, opponent: Any, *, seed: int, settings: Any, pairs: int, **options: Any) -> Any:
+        choosing = pairs == 4
+        played.append((choosing, seed, settings.domain))
+        share = shares[sum(one for one, *_ in played) - 1] if choosing else (1.0, 0.0)
+        return SimpleNamespace(share=Estimate(*share))
+
+    monkeypatch.setattr(evaluation, "play_match", fake)
+    (tmp_path / "tiny.yaml").write_text(
+        json.dumps(TINY | {"imitation_decisions": 70, "decisions": 10**9, "eval_every": 1e-9})
+    )
+    train = runs.train
+    monkeypatch.setattr(
+        runs, "train", lambda learner, after: train(learner, lambda figures: after(figures) and learner.batches < 7)
+    )
+    out = tmp_path / "run"
+    train_command(tmp_path / "tiny.yaml", out)
+    curve = [point["decisions"] for point in json.loads((out / "curve.json").read_text())]
+    # Two batches imitate; the network that they leave is the first best, and is not compared with itself.
+    assert len(curve) == 7 and sum(one for one, *_ in played) == 5
+    assert made_of(out / "baseline")["decisions"] == curve[1] > 70 > curve[0]
+    best, last = made_of(out / "best"), made_of(out / "last")
+    assert (best["decisions"], best["against_best"]["decisions"]) == (curve[4], curve[1])
+    assert (last["decisions"], last["against_best"]["decisions"]) == (curve[6], curve[4])
+    assert last["against_best"]["games_won"] == 0.40
+    deals = {
+        choosing: {deal for one, *deal_ in played if one == choosing for deal in [tuple(deal_)]}
+        for choosing in (True, False)
+    }
+    assert len(deals[True]) == len(deals[False]) == 1 and not deals[True] & deals[False]
+    assert {domain for *_, domain in played} == {Domain.SELECT}
+    end = capsys.readouterr().out
+    assert f"{out / 'best'}, the best of the run, after {curve[4]:,} decisions" in end and "won 40.0 ± 6.0 %" in end
+    assert "50.0" not in model_card(out / "best") and "58.0 ± 6.0 %" in model_card(out / "best")
 
 
 def test_a_batch_that_a_killed_run_repeats_stands_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And measurements change nothing of what is learned."""
     accumulators = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
-    begun(tmp_path).train()
     train = runs.train
 
     def train_until_killed(learner: Any, after_batch: Any) -> None:
@@ -188,21 +252,29 @@ def test_a_batch_that_a_killed_run_repeats_stands_once(tmp_path: Path, monkeypat
         raise Killed
 
     monkeypatch.setattr(runs, "train", train_until_killed)
-    killed = begun(tmp_path, decisions=500)
+    killed = begun(tmp_path / "run", decisions=300)
+    killed.learner.save()
     with pytest.raises(Killed):
         killed.train()
     killed.writer.close()
     killed.lock.release()
     monkeypatch.setattr(runs, "train", train)
-    again = begun(tmp_path, decisions=500)
+    again = begun(tmp_path / "run", decisions=300, eval_every=1e-9)
     again.train()
-    read = accumulators.EventAccumulator(str(tmp_path / "tensorboard"), {"scalars": 0}).Reload()
+    read = accumulators.EventAccumulator(str(tmp_path / "run" / "tensorboard"), {"scalars": 0}).Reload()
     for tag in ("charts/gin_rate", "losses/entropy"):
         steps = [event.step for event in read.Scalars(tag)]
         assert len(steps) == again.learner.batches > 4 and max(Counter(steps).values()) == 1
+    straight = begun(tmp_path / "straight", decisions=300, eval_opponents=[])
+    runs.train(straight.learner, lambda figures: True)
+    assert torch.equal(weights(straight.learner), weights(again.learner))
 
 
-def test_a_thread_may_train(tmp_path: Path) -> None:
-    with ThreadPoolExecutor(1) as pool:
-        assert pool.submit(begun(tmp_path).train).result()
-    assert load_checkpoint(tmp_path / "last")[1]["about"]["decisions"] > 0
+def test_seeds_are_runs_of_their_own(run: Path) -> None:
+    """One after the other, each in its directory; a seed whose run has come to its end stays."""
+    (run.parent / "tiny.yaml").write_text(json.dumps(TINY | {"seed": 7}))
+    seeds = run.parent / "seeds"
+    train_command(run.parent / "tiny.yaml", seeds, seeds=2)
+    assert [made_of(seeds / f"seed-{seed}" / "best")["config"]["seed"] for seed in (1, 2)] == [1, 2]
+    with pytest.raises(GinError, match="one run"):
+        train_command(run.parent / "tiny.yaml", seeds, seeds=2, export=run.parent / "export")

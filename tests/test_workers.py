@@ -1,4 +1,4 @@
-"""Several processes that train one network: the same learning as one with twice the batch, and a lost worker is replaced."""
+"""Several processes that train one network: the same learning as one with twice the batch, and what a lost process does to the others."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import pytest
 import torch
 
 from agents.config import parse_config
-from agents.training import distributed as processes
 from agents.training import ppo
 from agents.training.distributed import Workers
 from agents.training.learner import Learner
@@ -135,26 +134,37 @@ def test_the_latest_common_batch_is_chosen(tmp_path: Path) -> None:
         ResumeFiles(tmp_path, Pair([NO_BATCHES] * 3)).find()
 
 
-@pytest.mark.parametrize("other", ["silent", "left", "counts"])
-def test_a_process_that_is_not_heard_of_ends_the_others(
-    other: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(processes, "_PULSE", 0.05)
-    monkeypatch.setattr(processes, "_SILENCE", 0.5)
-    ended: list[int] = []
-    monkeypatch.setattr(os, "_exit", ended.append)
-    store = torch.distributed.TCPStore("127.0.0.1", 0, is_master=True)
-    watch = processes._Watch(store.clone(), 0, 2)
-    companion = processes._Watch(store.clone(), 1, 2)
-    if other != "silent":
-        companion.start()
-        time.sleep(0.2)
-    if other == "left":
-        companion.leave()
-    watch.start()
-    time.sleep(1.5)
-    watch.leave()
-    companion.leave()
-    watch.join()
-    assert set(ended) == ({1} if other == "silent" else set())
-    assert ("process 1" in capsys.readouterr().err) == (other == "silent")
+def machine(rank: int, port: int, out: Path, *settings: str) -> subprocess.Popen[str]:
+    """The process of one of two machines, as torchrun would start it there, without torchrun's care for its neighbours."""
+    environment = os.environ | {"RANK": str(rank), "WORLD_SIZE": "2", "LOCAL_RANK": "0", "OMP_NUM_THREADS": "1"}
+    environment |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    sizes = [*(f"{key}={value}".replace("'", "") for key, value in TINY.items()), "eval_opponents=[]", *settings]
+    command = [sys.executable, "train.py", "--config", "configs/smoke.yaml", "--out", str(out), "--set", *sizes]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    return subprocess.Popen(command, cwd=WORKER.parents[2], env=environment, **pipes)  # type: ignore[call-overload]
+
+
+@pytest.mark.slow
+def test_a_lost_machine_ends_the_other_and_the_same_commands_continue(tmp_path: Path) -> None:
+    outs = [tmp_path / "first", tmp_path / "second"]
+    first, second = (machine(rank, 29541, out, "decisions=100000000") for rank, out in enumerate(outs))
+    files = [outs[0] / "resume.pt", outs[1] / "resume-1.pt"]
+    try:
+        until = time.monotonic() + 300
+        while not all(path.exists() for path in files):
+            assert time.monotonic() < until and first.poll() is None and second.poll() is None
+            time.sleep(0.2)
+        second.kill()
+        said = first.communicate(timeout=120)[0]
+        assert first.returncode == 1
+        assert said.count("the same command on all machines continues") == 1 and "Traceback" not in said
+        saved = int(torch.load(files[1], weights_only=True)["decisions"])
+        both = [machine(rank, 29542, out, f"decisions={saved + 1}") for rank, out in enumerate(outs)]
+        ends = [process.communicate(timeout=300)[0] for process in both]
+    finally:
+        for process in (first, second):
+            process.kill()
+    assert [process.returncode for process in both] == [0, 0], ends
+    assert "resumed at" in ends[0]
+    # Each machine's terminal says what runs there.
+    assert "process 2 of 2" in ends[1]

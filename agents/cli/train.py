@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from tyro.conf import Positional, arg
 
@@ -22,40 +23,59 @@ HEADINGS = {
     "learning_rate": "Optimisation",
     "reward": "Reward, imitation and gin",
     "pool": "Opponents and evaluation",
-    "save_every": "Files and machine",
+    "threads": "Machine",
 }
 _SETTINGS = f"settings changed on the command line, as key=value; the keys and their defaults:\n{describe_keys(TrainConfig, HEADINGS)}\n"
 
 
 def train(
-    config: Path = Path("configs/quick.yaml"),
+    config: Path = Path("quick"),
     out: Path = Path("runs/quick"),
     set: Annotated[tuple[str, ...], arg(metavar="KEY=VALUE ...", help=_SETTINGS)] = (),
     start: str | None = None,
     fresh: bool = False,
     export: Path | None = None,
+    seeds: int = 1,
 ) -> None:
     """Trains an agent by self-play, or continues a run.
 
-    The run's directory gets the checkpoints ``best`` and ``last``, each with its card; their paths serve as players' names. After Ctrl-C,
-    SIGTERM or SIGHUP ``last`` holds what was learned, ``best`` the best that was measured before; nothing is exported, and the exit
-    status is 130.
-    The same command, without --fresh, continues the run.
+    The run's directory gets the checkpoints ``best``, ``last`` and ``baseline`` (the network with which self-play began), each with its
+    card; their paths serve as players' names. ``best`` is the one to use: a later network takes its place only by winning a match against
+    it. After Ctrl-C, SIGTERM or SIGHUP ``last`` holds what was learned; nothing is exported, and the exit status is 130. The same command, without
+    --fresh, continues the run.
 
     Args:
-        config: YAML file with the settings of the run.
+        config: YAML file with the settings of the run, or the name of one that ships.
         out: directory of the run; if it has a resume file, the run continues.
         set: see ``_SETTINGS``.
         start: checkpoint directory whose weights the run starts from; ``network`` for the network that ships.
         fresh: start again even if there is a resume file.
         export: copy the best checkpoint here at the end.
+        seeds: number of runs, one after the other, with seeds 1, 2, ... in directories ``seed-1``, ``seed-2``, ... of ``out``.
     """
+    if seeds < 1:
+        raise GinError(f"--seeds is {seeds}; it must be 1 or more")
+    if seeds == 1:
+        _train(load_config(config, set), out, start, fresh, export)
+        return
+    if export:
+        raise GinError(
+            "--export exports one run; with --seeds, gin export copies the best checkpoint of the run that you choose"
+        )
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise GinError("--seeds does not go with several processes; start one run after the other")
+    settings = load_config(config, set)
+    for seed in range(1, seeds + 1):
+        print(f"seed {seed} of {seeds}", flush=True)
+        _train(settings.model_copy(update={"seed": seed}), out / f"seed-{seed}", start, fresh)
+
+
+def _train(settings: TrainConfig, out: Path, start: str | None, fresh: bool, export: Path | None = None) -> None:
     from agents.levels.level import LEVEL
-    from agents.network.checkpoint import read_metadata
     from agents.network.model_card import write_card
+    from agents.training.evaluation import BASELINE, BEST, LAST, decisions_of
     from agents.training.run import TrainingRun
 
-    settings = load_config(config, set)
     if export:
         check_own(export, "checkpoint", "checkpoint.json")
         if (export / LEVEL).is_file():
@@ -69,36 +89,42 @@ def train(
     is_complete = run.train()
     if not run.main:
         return
-    for checkpoint in (out / "best", out / "last"):
+    best = out / BEST
+    for checkpoint in (best, out / LAST, out / BASELINE):
         if checkpoint.is_dir():
             write_card(checkpoint)
     if not is_complete:
         exported = ", and nothing was exported" if export else ""
         how = "the same command without --fresh" if fresh else "the same command"
-        about = read_metadata(out / "best")["about"]
-        best = f", {out / 'best'} the best that was measured, after {about['decisions']:,}" if about["panel"] else ""
+        handed = f", {best} the best until then, after {decisions_of(best):,}" if best.is_dir() else ""
         raise KeyboardInterrupt(
-            f"interrupted; {out / 'last'} holds what was learned in {run.learner.decisions:,} decisions{best}{exported}; "
+            f"interrupted; {out / LAST} holds what was learned in {run.learner.decisions:,} decisions{handed}{exported}; "
             f"{how} continues the run"
         )
     if export:
         with writing(export), replacing(export, keep=True) as made:
-            copy_files(out / "best", made)
-        print(f"exported {out / 'best'} to {export}")
-    _print_end(export or out / "best", read_metadata(out / "best")["about"])
+            copy_files(best, made)
+        print(f"exported {best} to {export}")
+    _print_end(export or best, out)
 
 
-def _print_end(checkpoint: Path, about: dict[str, Any]) -> None:
-    """Says where the checkpoint of a finished run is, how strong it is, and what to do next."""
-    won = [
-        f"{name} {100 * each['games_won']:.1f} ± {100 * each['half_width']:.1f} %"
-        for name, each in about["panel"].items()
-    ]
-    name = shlex.quote(PlayerSpec("", "", str(checkpoint)).with_options())
-    program = "python evaluate.py" if sys.argv[0].endswith(".py") else "gin evaluate"
-    print(f"checkpoint: {checkpoint}, the best of its evaluations, after {about['decisions']:,} decisions")
+def _print_end(checkpoint: Path, out: Path) -> None:
+    """Says which checkpoint of a finished run is handed over, how strong it is, and what to do next."""
+    from agents.network.checkpoint import read_metadata
+    from agents.training.evaluation import LAST, Choice, GamesWon
+
+    about, last = read_metadata(checkpoint)["about"], read_metadata(out / LAST)["about"]
+    print(f"checkpoint: {checkpoint}, the best of the run, after {about['decisions']:,} decisions")
+    if about["decisions"] != last["decisions"] and last.get("against_best"):
+        choice = Choice(**last["against_best"])
+        print(
+            f"the last network, after {last['decisions']:,}, won {choice.text()} of {choice.games:,} games against it"
+        )
+    won = [f"{name} {GamesWon(**each).text()}" for name, each in about["panel"].items()]
     if won:
         print(f"games won: {', '.join(won)}")
+    name = shlex.quote(PlayerSpec("", "", str(checkpoint)).with_options())
+    program = "python evaluate.py" if sys.argv[0].endswith(".py") else "gin evaluate"
     print(f"next: {program} {name} --against all")
 
 

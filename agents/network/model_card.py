@@ -160,6 +160,12 @@ def _how(about: dict[str, Any]) -> list[str]:
         parts.append(f"- decisions: {about['decisions']:,}")
     if about.get("minutes"):
         parts.append(f"- minutes: {about['minutes']:.0f}")
+    if match := about.get("against_best"):
+        won, half = (f"{100 * match[name]:.1f}" for name in ("games_won", "half_width"))
+        parts.append(
+            f"- against the best of its run until then (of {match['decisions']:,} decisions) it won {won} ± {half} % of "
+            f"{match['games']:,} games, on deals kept for choosing"
+        )
     if about.get("parent"):
         parts.append(f"- began from: {about['parent']}")
     if about.get("rules"):
@@ -195,7 +201,7 @@ def _strength(metadata: dict[str, Any], is_level: bool) -> list[str]:
         # A level errs on purpose, so what its network wins alone says little of it.
         which = "its network won alone, without the level's settings," if is_level else "the network won"
         lines += [
-            f"Games that {which} on the deals it was chosen on{each}, a somewhat flattering figure: {', '.join(share)}.",
+            f"Games that {which} when its run measured it{each}: {', '.join(share)}.",
             "",
         ]
     return (

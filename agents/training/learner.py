@@ -45,6 +45,8 @@ COLLAPSE_KL = 0.5
 COMMITMENT_FADES = 0.1, 0.4
 # Rows computed at once: on a CPU as many as stay in a core's cache.
 CPU_CHUNK, DEVICE_CHUNK = 1024, 16384
+# Batches between two copies of the policy that stay as opponents.
+SNAPSHOT_EVERY = 40
 # Batches between two copies of what was learned; a broken run goes back to the latest copy.
 _COPY_EVERY = 20
 # Attributes that ``state_dict`` holds, each under its own name.
@@ -226,8 +228,7 @@ class Learner:
     def begin_batch(self) -> None:
         """Takes copies of the networks to play with, and at intervals to go back to or to play against."""
         config, opponents = self.config, self.opponents
-        plays_itself = config.past_policies and config.past_policy_share
-        if plays_itself and self.batches and self.batches % config.snapshot_every == 0:
+        if config.past_policy_share and self.batches and self.batches % SNAPSHOT_EVERY == 0:
             opponents.add_past_policy(self.ema, self.generator)
             self._share_games()
         if self.batches % _COPY_EVERY == 0:
@@ -241,6 +242,11 @@ class Learner:
     def progress(self) -> float:
         """The fraction of the run that is over."""
         return min(1.0, self.decisions / self.config.decisions)
+
+    @property
+    def is_to_imitate(self) -> bool:
+        """Whether the next batch is played by an imitated player."""
+        return self.decisions < self.config.imitation_decisions
 
     def commitment(self) -> float:
         """The chance at this point of the run that declining a knock commits a seat to gin."""

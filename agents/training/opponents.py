@@ -16,6 +16,8 @@ from ginenv.tables.players import Player, ask_player, make_player
 
 # The players that are imitated: where the learner is free, and where it is committed to gin.
 IMITATED = "knocker", "camper"
+# Copies of the policy that stay as opponents.
+NUM_PAST_POLICIES = 6
 
 
 class Opponents:
@@ -52,7 +54,7 @@ class Opponents:
     def add_past_policy(self, actor: Actor, generator: torch.Generator) -> None:
         """Adds a copy of an actor, which plays on the CPU; if there are too many, drops one of the older half."""
         self.past_policies.append(copy.deepcopy(actor).cpu())
-        if len(self.past_policies) > self.config.past_policies:
+        if len(self.past_policies) > NUM_PAST_POLICIES:
             # Games against the dropped one go on against its successor in the list.
             del self.past_policies[int(torch.randint(len(self.past_policies) // 2 + 1, (1,), generator=generator))]
         self._seat_past_policies()

@@ -35,6 +35,10 @@ MAX_KNOCK_ODDS = 3.5
 # One row in this many trains the heads that predict the opponent's cards and next action.
 PREDICTION_ROWS = 4
 MAX_GRAD_NORM = 0.5
+# Lambda of generalised advantage estimation over all half-moves.
+GAE_LAMBDA = 0.9
+# Weights of the losses of the heads that predict the opponent's cards and its next action.
+BELIEF_COEF, NEXT_ACTION_COEF = 0.1, 0.02
 AfterBatch = Callable[[dict[str, float]], bool]
 
 
@@ -77,9 +81,8 @@ def train(learner: Learner, after_batch: AfterBatch) -> None:
 @torch.no_grad()
 def collect(learner: Learner) -> None:
     """Plays ``num_steps`` half-moves of every game into the batch with the present policy."""
-    config = learner.config
     learner.begin_batch()
-    learner.imitating = learner.decisions < config.imitation_decisions
+    learner.imitating = learner.is_to_imitate
     for engine, inference in learner.in_threads(partial(_play_games, learner), range(learner.threads)):
         learner.budget["engine"] += engine / learner.threads
         learner.budget["inference"] += inference / learner.threads
@@ -124,14 +127,14 @@ def compute_advantages(learner: Learner) -> None:
     batch["value"] = learner.values(np.arange(batch.size)).reshape(batch.shape)
     if config.q_weight:
         action_advantages(batch, learner.others)
-    generalised_advantages(batch, config.gae_lambda)
+    generalised_advantages(batch, GAE_LAMBDA)
     write_next_actions(steps)
     # How much better knocking at once is than playing on for gin: the worth of a knock is known, and that of waiting is the critic's
     # value of the same state under the commitment to gin.
     flat = steps.reshape(-1)
     flat["waiting"] = np.nan
     rows = np.flatnonzero(~np.isnan(flat["knock_worth"]))
-    if config.knock_coef and not learner.imitating and rows.size:
+    if config.commit and not learner.imitating and rows.size:
         flat["waiting"][rows] = flat["knock_worth"][rows] - learner.values(rows, committed=True)
 
 
@@ -180,7 +183,7 @@ def update(learner: Learner) -> dict[str, float]:
     about_knocks = _knock_figures(learner)
     normalise_advantages(learner, rows)
     entropy = config.entropy_coef + (config.entropy_coef_end - config.entropy_coef) * learner.progress()
-    knock = config.knock_coef * (learner.commitment() / config.commit if config.commit else 1.0)
+    knock = learner.commitment() / config.commit if config.commit else 0.0
     coefficients = Coefficients(entropy, knock, learner.imitating)
     sums: dict[str, float] = {}
     last_kl, count = 0.0, 0
@@ -283,8 +286,8 @@ def loss(learner: Learner, rows: np.ndarray, coefficients: Coefficients) -> tupl
         + value_loss
         + coefficients.knock * knock_loss(logits, actions, steps["waiting"])
         - coefficients.entropy * entropy
-        + config.belief_coef * belief_loss
-        + config.next_action_coef * next_action_loss
+        + BELIEF_COEF * belief_loss
+        + NEXT_ACTION_COEF * next_action_loss
     )
     if learner.frozen_start is not None:
         start = log_probabilities(learner.frozen_start(actor_inputs).gather(1, columns), legal)

@@ -23,7 +23,7 @@ from ginenv.errors import GinError, reason_of
 CONFIG = "config.json"
 # Settings that may differ when a run is continued: how long it goes on, how it is measured and saved, and what computes it. With another
 # number of threads new games are begun and sums are added in another order.
-_MAY_CHANGE = {"decisions", "minutes", "eval_opponents", "eval_games", "eval_every", "save_every", "threads", "device"}
+_MAY_CHANGE = {"decisions", "minutes", "eval_opponents", "eval_games", "eval_every", "threads", "device"}
 NUM_COPIES = 3
 NO_BATCHES = -1
 
@@ -123,8 +123,7 @@ def read_saved_run(
     if about.get("command") not in (None, command):
         commands.append(about["command"])
     # After an interrupt there is a checkpoint, but no measurement of it.
-    is_measured = bool(about.get("panel")) or not config.eval_opponents
-    return commands, decisions if is_measured and isinstance(decisions, int) else 0
+    return commands, decisions if about.get("panel") and isinstance(decisions, int) else 0
 
 
 def _check_settings(out: Path, config: TrainConfig) -> None:

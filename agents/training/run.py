@@ -1,8 +1,9 @@
-"""A training run in a directory: TensorBoard, the panel, progress, resume files, and the best and last checkpoint."""
+"""A training run in a directory: TensorBoard, measurements, progress, resume files, and the best and last checkpoint."""
 
 from __future__ import annotations
 
 import importlib.metadata
+import os
 import platform
 import shutil
 import signal
@@ -10,14 +11,14 @@ import sys
 import threading
 import time
 from contextlib import ExitStack
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
 
-from agents.arena.matches import MatchSettings, check_names, play_match
+from agents.arena.matches import check_names
 from agents.config import TrainConfig
-from agents.deal_streams import Domain
 from agents.files import check_own, check_writable, read_json, write_json, writing
 from agents.interrupts import handle_stops, leave_terminal
 from agents.network.checkpoint import CheckpointError, load_checkpoint, load_critic, read_metadata, save_checkpoint
@@ -25,7 +26,9 @@ from agents.network.features import NUM_HEURISTIC_FEATURES
 from agents.network.player import PLAYED, NetworkPlayer, network_directory
 from agents.reports.terminal import LINE_SECONDS, plain_console
 from agents.training.diagnostics import write_diagnostics
+from agents.training.evaluation import BASELINE, BEST, LAST, decisions_of, measure_panel, play_best
 from agents.training.learner import Learner
+from agents.training.legend import LEGEND, figures_text
 from agents.training.ppo import train
 from agents.training.resume import CONFIG, parent_of, read_saved_run
 from ginenv.engine.rules import get_rules
@@ -33,6 +36,9 @@ from ginenv.errors import GinError, reason_of
 
 # Figures of a batch that TensorBoard shows under ``losses``, like those whose names end in ``_loss``; all others are under ``charts``.
 _LOSSES = ("entropy", "kl", "clip_fraction", "explained_variance")
+# Between two resume files, if no measurement comes in between.
+_SAVE_SECONDS = 300.0
+_CURVE = "curve.json"
 
 
 def begin(config: TrainConfig, out: Path | None, start: str | None) -> Learner:
@@ -134,9 +140,9 @@ class TrainingRun:
             if self.main and not self.is_finished:
                 with writing(out):
                     write_json(out / CONFIG, config.model_dump(mode="json"))
-                if resumed and (out / "curve.json").exists():
+                if resumed and (out / _CURVE).exists():
                     try:
-                        self.curve = read_json(out / "curve.json")
+                        self.curve = read_json(out / _CURVE)
                     except (OSError, ValueError) as error:
                         raise GinError(
                             f"{out / 'curve.json'} cannot be read ({reason_of(error)}); without it the curve begins again"
@@ -144,11 +150,11 @@ class TrainingRun:
                     self.console.print(f"resumed at {self.learner.decisions:,} decisions")
                 # What was written after the state that is continued happens again.
                 self.writer = SummaryWriter(str(out / "tensorboard"), purge_step=self.learner.decisions + 1)
-            self.stopping = False
+            self.stopping = self.has_baseline = False
+            self.measured_at = -1
             self.began = time.time()
             self.first_decisions, self.first_batches = self.learner.decisions, self.learner.batches
-            self.last_print = self.last_save = time.time()
-            self.last_evaluation = time.time() if self.curve else 0.0
+            self.last_print = self.last_save = self.last_evaluation = time.time()
             undo.pop_all()
 
     def train(self) -> bool:
@@ -175,31 +181,59 @@ class TrainingRun:
             self.learner.workers.close()
 
     def _train(self) -> bool:
-        train(self.learner, self._after_batch)
-        self.learner.save()
-        is_complete = not self.stopping
+        learner = self.learner
         if self.main:
-            if self.config.minutes and self.learner.imitating and not self.stopping:
-                self.console.print(
-                    f"the time was up after {self.learner.decisions:,} decisions, before the {self.config.imitation_decisions:,} that "
-                    "imitate another player: this network can hardly play; give it more minutes"
-                )
-            self._evaluate()
-            is_complete = not self.stopping
-            if self.stopping:
-                # An interrupted run does not wait for a measurement.
-                about = self._about({"panel": {}})
-                for name in ("last",) if (self.out / "best").exists() else ("last", "best"):
-                    self._export(name, about)
+            print(LEGEND, flush=True)
+            self._keep_baseline()
+        elif os.environ.get("LOCAL_RANK") == "0":
+            print(
+                f"rank {learner.rank} of {learner.workers.world} trains; rank 0 prints the course of the run",
+                flush=True,
+            )
+        train(learner, self._after_batch)
+        learner.save()
+        if self.main:
+            self._end()
             self.writer.close()
-        return is_complete
+        return not self.stopping
+
+    def _end(self) -> None:
+        """Measures the last network and exports it."""
+        learner = self.learner
+        if learner.is_to_imitate and not self.stopping:
+            self.console.print(
+                f"the run ended after {learner.decisions:,} decisions, before the {self.config.imitation_decisions:,} that "
+                "imitate another player: this network can hardly play; give it more time"
+            )
+        if self.measured_at != learner.decisions:
+            self._evaluate()
+        if self.stopping and self.measured_at != learner.decisions:
+            # An interrupted run does not wait for a measurement.
+            self._export(LAST, self._about({}))
+        elif learner.is_to_imitate:
+            self._export(BEST, self._about(self.curve[-1]["panel"]))
+
+    def _keep_baseline(self, is_measured: bool = False) -> None:
+        """Keeps the network with which self-play begins: the first ``best``, and what later ones are compared with.
+
+        A run that begins with nothing keeps the first network that is measured: games between two that know nothing have no end.
+        """
+        knows_nothing = self.parent["parent"] is None and not self.config.imitation_decisions
+        if self.has_baseline or self.learner.is_to_imitate or (knows_nothing and not is_measured):
+            return
+        about = self._about({})
+        for name in (BEST, BASELINE):
+            # What a run has that ended while it imitated is no network to compare with.
+            if decisions_of(self.out / name) < self.config.imitation_decisions:
+                self._export(name, about)
+        self.has_baseline = True
 
     def _remove_earlier(self) -> None:
         """Removes the earlier run, so that none of its files is taken for this run's, whenever this run is killed."""
         with writing(self.out):
-            for path in (*self.out.glob("resume*.pt*"), *self.out.glob("curve.json")):
+            for path in (*self.out.glob("resume*.pt*"), *self.out.glob(_CURVE)):
                 path.unlink()
-            for name in ("last", "best", "tensorboard"):
+            for name in (LAST, BEST, BASELINE, "tensorboard"):
                 if (self.out / name).exists():
                     shutil.rmtree(self.out / name)
 
@@ -211,7 +245,7 @@ class TrainingRun:
                 f"{self.out} holds a run of {self.learner.decisions:,} decisions; decisions is {self.config.decisions:,}, and must be more"
             )
 
-    def _break_off(self, done: int) -> None:
+    def _break_off(self) -> None:
         if self.stopping:
             raise KeyboardInterrupt
 
@@ -229,6 +263,7 @@ class TrainingRun:
         learner, now = self.learner, time.time()
         minutes = (now - self.began) / 60
         if self.main:
+            self._keep_baseline()
             for name, value in figures.items():
                 group = "losses" if name in _LOSSES or name.endswith("_loss") else "charts"
                 self.writer.add_scalar(f"{group}/{name}", value, learner.decisions)
@@ -244,7 +279,7 @@ class TrainingRun:
         is_due = self.main and now - self.last_evaluation > self.config.eval_every * 60
         # Saved before it is measured: a run that goes on after a kill is at no point of the curve for a second time.
         # The other processes wait here while the panel is measured; all save the same batch.
-        if learner.workers.any(is_due or now - self.last_save > self.config.save_every * 60):
+        if learner.workers.any(is_due or now - self.last_save > _SAVE_SECONDS):
             learner.save()
             self.last_save = time.time()
         if is_due:
@@ -263,60 +298,49 @@ class TrainingRun:
         shares = " ".join(f"{name} {100 * value / total:.0f}%" for name, value in learner.budget.items())
         print(
             f"{learner.decisions / 1e6:8.1f}M decisions  {speed / 1e3:5.1f}k/s  {max(0.0, left):5.1f} min left  "
-            f"kl {figures['kl']:.4f}  entropy {figures['entropy']:.3f}  gin {figures['gin_rate']:.2f}  "
-            f"knock dw {figures['knock_deadwood']:.1f}  knocks {figures.get('knock_share', 1):.2f}  "
-            f"ev {figures.get('explained_variance', 0):.2f}  "
-            f"lr {figures['learning_rate']:.1e}  [{shares}]",
+            f"{figures_text(figures)}  [{shares}]",
             flush=True,
         )
 
     def _evaluate(self) -> None:
-        """Measures the averaged actor against the panel, extends the curve, and exports the best and the last checkpoint.
+        """Measures the averaged actor, extends the curve, and exports it as the last checkpoint and, if it is better, the best.
 
         A request to stop breaks the measurement off, without a point on the curve.
         """
         learner, config = self.learner, self.config
+        self._keep_baseline(is_measured=True)
         player = NetworkPlayer(learner.averaged(), seed=7, temperature=PLAYED)
-        point: dict[str, Any] = {"decisions": learner.decisions, "minutes": learner.seconds / 60, "panel": {}}
-        rules, pairs, settings = next(iter(config.rules)), config.eval_games // 2, MatchSettings(domain=Domain.SELECT)
-        for opponent in config.eval_opponents:
-            try:
-                self._break_off(0)
-                result = play_match(
-                    player,
-                    opponent,
-                    rules=rules,
-                    pairs=max(1, pairs),
-                    seed=len(self.curve),
-                    settings=settings,
-                    progress=self._break_off,
-                )
-                self._break_off(0)
-            except KeyboardInterrupt:
-                return
-            share = result.share.mean
-            point["panel"][opponent] = {"games_won": share, "half_width": result.share.half}
-            self.writer.add_scalar(f"panel/{opponent}", share, learner.decisions)
-            self.writer.add_scalar(f"panel_by_minute/{opponent}", share, int(learner.seconds / 60))
-        point["mean"] = sum(entry["games_won"] for entry in point["panel"].values()) / max(
-            1, len(config.eval_opponents)
-        )
+        try:
+            panel = measure_panel(player, learner.decisions, config, self.out, self._break_off)
+            choice = play_best(player, learner.decisions, config, self.out, self._break_off)
+        except KeyboardInterrupt:
+            return
+        for name, each in panel.items():
+            self.writer.add_scalar(f"panel/{name}", each["games_won"], learner.decisions)
+            self.writer.add_scalar(f"panel_by_minute/{name}", each["games_won"], int(learner.seconds / 60))
+        point = {"decisions": learner.decisions, "minutes": learner.seconds / 60, "panel": panel}
         self.curve.append(point)
-        write_json(self.out / "curve.json", self.curve)
-        results = "  ".join(f"{name} {100 * entry['games_won']:.1f}%" for name, entry in point["panel"].items())
+        write_json(self.out / _CURVE, self.curve)
         write_diagnostics(self.writer, learner)
-        print(f"panel at {learner.decisions / 1e6:.1f}M: {results}", flush=True)
-        about = self._about(point)
-        if point["mean"] >= max(entry["mean"] for entry in self.curve):
-            self._export("best", about)
+        results = "  ".join(f"{name} {100 * each['games_won']:.1f}%" for name, each in panel.items())
+        print(f"games won at {learner.decisions / 1e6:.1f}M decisions: {results}", flush=True)
+        about = self._about(panel) | ({"against_best": asdict(choice)} if choice else {})
+        if choice is not None:
+            verdict = "it takes its place" if choice.is_better else "which stays"
+            print(
+                f"best: {choice.text()} of {choice.games:,} games against that of {choice.decisions:,} decisions, {verdict}"
+            )
+            if choice.is_better:
+                self._export(BEST, about)
         # Last, since it shows that the run came to its end.
-        self._export("last", about)
+        self._export(LAST, about)
+        self.measured_at = learner.decisions
 
     def _export(self, name: str, about: dict[str, Any]) -> None:
         network, learner, reward = self.config.network, self.learner, self.config.reward
         save_checkpoint(self.out / name, learner.ema, network.actor, about, learner.critic, network.critic, reward)
 
-    def _about(self, point: dict[str, Any]) -> dict[str, Any]:
+    def _about(self, panel: dict[str, Any]) -> dict[str, Any]:
         return {
             "command": self.command,
             "earlier_commands": self.earlier,
@@ -325,7 +349,7 @@ class TrainingRun:
             "rules": {name: get_rules(name).hash for name in self.config.rules},
             "decisions": self.learner.decisions,
             "minutes": round(self.learner.seconds / 60, 1),
-            "panel": point["panel"],
+            "panel": panel,
             "curve": [{key: entry[key] for key in ("decisions", "minutes", "panel")} for entry in self.curve],
             "versions": {name: importlib.metadata.version(name) for name in ("ginenv", "torch")}
             | {"python": platform.python_version()},

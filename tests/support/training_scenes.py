@@ -17,7 +17,6 @@ TINY = {
     "pool": [{"player": "simple"}, {"player": "camper"}],
     "pool_share": 0.3,
     "past_policy_share": 0.2,
-    "snapshot_every": 2,
     "reward": "game",
     "threads": 1,
     "bfloat16": "no",

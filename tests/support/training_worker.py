@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from agents.config import parse_config
+from agents.training import learner as learner_module
 from agents.training import ppo
 from agents.training.learner import Learner
 
@@ -21,9 +22,6 @@ CONFIG = {
     "network": {"actor": [16], "critic": [16]},
     "pool": [{"player": "simple"}],
     "pool_share": 0.3,
-    "snapshot_every": 2,
-    "belief_coef": 0,
-    "next_action_coef": 0,
     "threads": 1,
     "bfloat16": "no",
 }
@@ -37,6 +35,9 @@ def equal_rows(learner, most: int) -> None:
 
 def main() -> None:
     """Trains, and writes down what every process saw first and what it knows at the end."""
+    # The heads that predict train on a part of each minibatch.
+    ppo.BELIEF_COEF = ppo.NEXT_ACTION_COEF = 0.0
+    learner_module.SNAPSHOT_EVERY = 2
     out, count, deadly = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     learner = Learner(parse_config(CONFIG), out)
     rank = learner.rank
