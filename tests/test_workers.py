@@ -71,10 +71,12 @@ def test_all_processes_hold_the_same_network_and_play_different_deals(together: 
 
 
 @pytest.mark.slow
-def test_two_processes_learn_what_one_learns_from_both_batches(together: Path) -> None:
+def test_two_processes_learn_what_one_learns_from_both_batches(together: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same gradient, up to rounding: advantages are normalised over both, and gradients are means over both."""
     from tests.support.training_worker import CONFIG
 
+    for name in ("BELIEF_COEF", "NEXT_ACTION_COEF"):
+        monkeypatch.setattr(ppo, name, 0.0)
     first = [np.load(together / f"first-{rank}.npz") for rank in (0, 1)]
     count = 2 * int(first[0]["steps"]["learns"].sum())
     learner = Learner(parse_config({**CONFIG, "num_envs": 2 * GAMES, "minibatch": count}))
@@ -138,7 +140,12 @@ def machine(rank: int, port: int, out: Path, *settings: str) -> subprocess.Popen
     """The process of one of two machines, as torchrun would start it there, without torchrun's care for its neighbours."""
     environment = os.environ | {"RANK": str(rank), "WORLD_SIZE": "2", "LOCAL_RANK": "0", "OMP_NUM_THREADS": "1"}
     environment |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
-    sizes = [*(f"{key}={value}".replace("'", "") for key, value in TINY.items()), "eval_opponents=[]", *settings]
+    sizes = [
+        *(f"{key}={value}".replace("'", "") for key, value in TINY.items()),
+        "eval_opponents=[]",
+        "eval_every=0.001",
+        *settings,
+    ]
     command = [sys.executable, "train.py", "--config", "configs/smoke.yaml", "--out", str(out), "--set", *sizes]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     return subprocess.Popen(command, cwd=WORKER.parents[2], env=environment, **pipes)  # type: ignore[call-overload]
@@ -167,4 +174,4 @@ def test_a_lost_machine_ends_the_other_and_the_same_commands_continue(tmp_path: 
     assert [process.returncode for process in both] == [0, 0], ends
     assert "resumed at" in ends[0]
     # Each machine's terminal says what runs there.
-    assert "process 2 of 2" in ends[1]
+    assert "rank 1 of 2 trains" in ends[1]
