@@ -53,9 +53,7 @@ COMMANDS = {
     "analyse": Command("agents.cli.analyse:analyse", "RECORD, POSITION: what decisions cost; --mistakes: yours"),
     "train": Command("agents.cli.train:train", "trains an agent by self-play and exports it", False, extra="train"),
     "average": Command("agents.cli.train:average", "CHECKPOINT ...: averages the weights of checkpoints", False),
-    "export": Command(
-        "agents.cli.networks:export", "NETWORK DIRECTORY: a copy with its card, or for apps"
-    ),
+    "export": Command("agents.cli.networks:export", "NETWORK DIRECTORY: a copy with its card, or for apps"),
     "model-card": Command("agents.cli.networks:write_model_card", "CHECKPOINT [RESULTS ...]: the card of a checkpoint"),
     "fit-hand-model": Command("agents.cli.train:fit_hand_model", "CHECKPOINT: trains its model of whole hands", False),
     "evaluate": Command("agents.cli.evaluate:evaluate", "A B: a match; A --against B C ...: several", extra="match"),
