@@ -143,10 +143,10 @@ def test_formula_bots_play_with_the_small_extra(words: tuple[str, ...], tmp_path
 
 def test_missing_library_names_the_extra_that_the_command_needs(tmp_path: Path) -> None:
     for missing, extra, words in (
-        ("psutil", "match", ("evaluate", "simple", "formula")),
-        ("psutil", "agents", ("analyse", "x")),
-        ("psutil", "match,data", ("games", "check", "x")),
-        ("psutil", "train", ("train",)),
+        ("pydantic", "match", ("evaluate", "simple", "formula")),
+        ("pydantic", "agents", ("analyse", "x")),
+        ("pydantic", "match,data", ("games", "check", "x")),
+        ("pydantic", "train", ("train",)),
         ("torch", "agents", ("evaluate", "network", "formula", "--hands", "2")),
         ("torch", "train", ("train",)),
         ("uvicorn", "web", ("web", "--home", "home")),

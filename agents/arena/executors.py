@@ -19,7 +19,6 @@ from itertools import islice
 from typing import Any
 
 from agents.interrupts import FROM_TERMINAL, allow_interrupts, ignore_interrupts_in_child
-from agents.programs.process import adopt_orphans
 from ginenv.errors import GinError, check_integer
 from ginenv.tables.players import Player
 
@@ -194,7 +193,6 @@ def _start_worker() -> None:
     # Several threads in each of several processes would only wait for each other.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     threading.Thread(target=_exit_with_parent, daemon=True).start()
-    adopt_orphans()
 
 
 def _exit_with_parent() -> None:

@@ -126,7 +126,7 @@ def run(program: str, command: str, arguments: Sequence[str]) -> None:
     message = ""
     try:
         with _exit_when_unread():
-            status = _call(chosen, name, arguments)
+            status = _function(chosen, name, arguments)
     except GinError as error:
         # For whoever wrote the player that failed.
         if os.environ.get("GINENV_TRACEBACK"):
@@ -185,17 +185,6 @@ def _exit_when_unread() -> Iterator[None]:
 def _leave(words: str) -> None:
     os.write(2, words.encode())
     os._exit(INTERRUPTED)
-
-
-def _call(command: Command, name: str, arguments: Sequence[str]) -> int | None:
-    """Calls a command's function; ends the processes that its programs leave behind."""
-    from agents.programs.process import adopt_orphans
-
-    adopt_orphans()
-    try:
-        return _function(command, name, arguments)
-    finally:
-        adopt_orphans(False)
 
 
 def _function(command: Command, name: str, arguments: Sequence[str]) -> int | None:

@@ -1,27 +1,22 @@
 """Programs in other processes: exchanges lines with them, under time limits and without trusting them.
 
-A program may crash, stall, flood its output or refuse to end. None of this blocks the caller, and no process is left behind.
+A program may crash, stall, flood its output or refuse to end. None of this blocks the caller, and nothing of its process group is left
+behind. What leaves that group on purpose is a container's business.
 """
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import re
-import secrets
 import select
 import shlex
 import shutil
 import signal
 import subprocess
-import sys
-import threading
 import time
 import weakref
 from typing import Any
-
-import psutil
 
 from ginenv.errors import GinError, quoted, reason_of
 
@@ -34,8 +29,6 @@ _MAX_STDERR = 200_000
 _MAX_FAREWELL = 10_000_000
 # How often to check whether a silent program is still there.
 _LOOK_SECONDS = 0.25
-# An environment variable that all descendants of the program inherit; it finds those that left its process group.
-_MARK = "GINENV_BOT"
 
 
 class BotFault(Exception):
@@ -106,19 +99,14 @@ class LineProcess:
     """
 
     def __init__(self, command: str, farewell: bytes = b"", seconds: float = 0.0):
-        self._token = secrets.token_hex(8)
         try:
-            words = split_command(command)
-            with _orphans.lock:
-                self._process = subprocess.Popen(
-                    words,
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE,
-                    env={**os.environ, _MARK: self._token},
-                    start_new_session=True,
-                )
-                _orphans.running.add(self._process.pid)
+            self._process = subprocess.Popen(
+                split_command(command),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
         except GinError as error:
             raise BotFault("cannot start", str(error)) from None
         except (OSError, ValueError) as error:
@@ -134,7 +122,7 @@ class LineProcess:
         self._poll.register(self._stderr, select.POLLIN)
         self._buffer = b""
         self._errors = b""
-        self._finalizer = weakref.finalize(self, _end_own, os.getpid(), self._process, self._token, farewell, seconds)
+        self._finalizer = weakref.finalize(self, _end_own, os.getpid(), self._process, farewell, seconds)
 
     @property
     def pid(self) -> int:
@@ -234,13 +222,13 @@ class LineProcess:
         self._buffer += text
 
     def close(self, farewell: bytes = b"", seconds: float = 0.0) -> int | None:
-        """Ends the program and everything that it started: politely within the seconds, then by force.
+        """Ends the program and its process group: politely within the seconds, then by force.
 
         Returns:
             The program's status; ``None`` if it had to be killed.
         """
         self._finalizer.detach()
-        return _end(self._process, self._token, farewell, seconds)
+        return _end(self._process, farewell, seconds)
 
 
 def _write_all(stream: int, text: bytes, seconds: float) -> None:
@@ -267,7 +255,7 @@ def _listen_to_the_end(process: subprocess.Popen[bytes], deadline: float) -> Non
                 poll.unregister(fd)
 
 
-def _end(process: subprocess.Popen[bytes], token: str, farewell: bytes, seconds: float) -> int | None:
+def _end(process: subprocess.Popen[bytes], farewell: bytes, seconds: float) -> int | None:
     if farewell and process.stdin is not None and process.poll() is None:
         with contextlib.suppress(OSError):
             _write_all(process.stdin.fileno(), farewell + b"\n", seconds)
@@ -287,43 +275,13 @@ def _end(process: subprocess.Popen[bytes], token: str, farewell: bytes, seconds:
     with contextlib.suppress(OSError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    kill_marked(token)
-    _orphans.ended(process.pid)
     return status
 
 
-def _end_own(owner: int, process: subprocess.Popen[bytes], token: str, farewell: bytes, seconds: float) -> None:
+def _end_own(owner: int, process: subprocess.Popen[bytes], farewell: bytes, seconds: float) -> None:
     """Ends a program that was never closed, unless this process is a fork of the one that started it."""
     if os.getpid() == owner:
-        _end(process, token, farewell, seconds)
-
-
-# A killed process is gone only when the system has reclaimed its memory, which takes a moment.
-_DYING_SECONDS = 5.0
-
-
-def marked(name: str, token: str) -> list[psutil.Process]:
-    """Processes that inherited this environment variable with this value, whatever their parent is by now.
-
-    This process is not among them: a variable that it sets itself was not there when it was started.
-    """
-    found = []
-    for process in psutil.process_iter():
-        # A process that ends meanwhile, or belongs to another user, cannot be one of them.
-        with contextlib.suppress(psutil.Error, OSError):
-            if process.environ().get(name) == token:
-                found.append(process)
-    return found
-
-
-def kill_marked(token: str) -> None:
-    """Kills processes that inherited a program's mark but left its process group, and waits until they are gone."""
-    deadline = time.monotonic() + _DYING_SECONDS
-    while (left := marked(_MARK, token)) and time.monotonic() < deadline:
-        for process in left:
-            with contextlib.suppress(psutil.Error):
-                process.kill()
-        time.sleep(0.005)
+        _end(process, farewell, seconds)
 
 
 # Words with which languages mark the line that names an error. In Python it is the last line; in Java the stack follows it.
@@ -339,61 +297,6 @@ def last_words(text: str) -> str:
     heads = [line for line in lines if not line[0].isspace()]
     named = [line for line in heads if _ERROR.search(line)]
     return next((found[-1].strip() for found in (named, heads, lines) if found), "")
-
-
-class _Orphans:
-    """Processes that programs left behind and that dropped their session and their mark, so that nothing shows whose they are.
-
-    Attributes:
-        lock: held while a program is started, and while orphans are ended.
-        running: ids of the programs that run.
-        others: ids of the children that this process had before.
-        adopted: whether orphans become children of this process.
-    """
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.running: set[int] = set()
-        self.others: set[int] = set()
-        self.adopted = False
-
-    def ended(self, pid: int) -> None:
-        """Ends the orphans when the last program has ended; until then they may belong to one that still runs."""
-        with self.lock:
-            self.running.discard(pid)
-            deadline = time.monotonic() + _DYING_SECONDS
-            while self.adopted and not self.running and self._kill() and time.monotonic() < deadline:
-                time.sleep(0.005)
-
-    def _kill(self) -> int:
-        """Kills the children of this process in other sessions; returns how many there were."""
-        found = 0
-        for child in psutil.Process().children():
-            with contextlib.suppress(psutil.Error, OSError):
-                if child.pid not in self.others and os.getsid(child.pid) != os.getsid(0):
-                    found += 1
-                    child.kill()
-                    os.waitpid(child.pid, os.WNOHANG)
-        return found
-
-
-_orphans = _Orphans()
-_PR_SET_CHILD_SUBREAPER = 36
-
-
-def adopt_orphans(adopt: bool = True) -> None:
-    """Makes sure that whatever programs leave behind ends with the last of them, even if it dropped its session and environment.
-
-    Linux then makes orphans children of this process. Call it only in processes that do nothing but play, such as the command line's:
-    every new child in another session is taken for an orphan. On other systems it changes nothing, and a process that hides so well
-    survives its program.
-
-    Args:
-        adopt: ``False`` ends the adoption.
-    """
-    if sys.platform == "linux":
-        _orphans.others = {child.pid for child in psutil.Process().children()}
-        _orphans.adopted = ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, int(adopt), 0, 0, 0) == 0 and adopt
 
 
 def excerpt(text: bytes, length: int = 80) -> str:

@@ -48,8 +48,6 @@ KINDS = {
     "last-words": "floods both outputs after the bye, and ends as it should",
     "orphan": "leaves a process behind",
     "stubborn": "ignores that it should end",
-    "bare-daemon": "leaves a process behind that has left its group and its environment, then ends",
-    "daemon": "leaves a process behind that has left its group, then stalls",
 }
 
 
@@ -68,13 +66,7 @@ def misbehave(kind, request):
         os.kill(os.getpid(), signal.SIGTERM)
     if kind == "partial":
         print('{"type":"answers","id":', end="", flush=True)
-    if kind == "daemon":
-        subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True)
-    if kind == "bare-daemon":
-        idle = [sys.executable, "-c", "import time; time.sleep(600)", *sys.argv[1:]]
-        subprocess.Popen(idle, start_new_session=True, env={})
-        sys.exit(0)
-    if kind in ("stall", "partial", "daemon", "deaf"):
+    if kind in ("stall", "partial", "deaf"):
         time.sleep(600)
     if kind == "flood":
         while True:
@@ -114,7 +106,7 @@ def main():
     """Plays until the fault."""
     kind, seed = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 0
     left = random.Random(seed).randrange(1, 6)
-    if kind in ("stubborn", "daemon"):
+    if kind == "stubborn":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
     if kind == "crash-at-start":
