@@ -215,6 +215,9 @@ _AGENTS = {
     "agents.datasets.store": ("write_games",),
     "agents.datasets.load": ("Games",),
     "agents.config": ("TrainConfig", "NetworkConfig", "load_config"),
+    "agents.training.learner": ("Learner",),
+    "agents.training.ppo": ("collect", "compute_advantages", "update"),
+    "agents.network.checkpoint": ("save_checkpoint",),
 }
 
 
