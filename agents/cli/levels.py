@@ -1,4 +1,4 @@
-"""``gin levels``: shows, resets, copies, builds, fits and measures levels."""
+"""``gin levels``: shows, resets, copies, builds and fits levels."""
 
 from __future__ import annotations
 
@@ -11,13 +11,9 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 from tyro.extras import SubcommandApp
 
-from agents.arena.executors import open_executor
 from agents.arena.series import counting_hands
 from agents.config import override, parse_config
-from agents.files import check_directory, check_writable, write_json, writing
-from agents.levels.bench.measure import MeasureConfig, summary
-from agents.levels.bench.measure import hands_to_play as hands_to_measure
-from agents.levels.bench.measure import measure as measure_level
+from agents.files import check_directory, check_writable
 from agents.levels.describe import describe_learning, what_is_learned
 from agents.levels.fit_responses import FitConfig, fit_responses, hands_to_play
 from agents.levels.level import LEVEL, NAMES, LevelSettings, load_level
@@ -126,42 +122,6 @@ def copy(level: LevelName, to: Target) -> str:
     found = copy_level(level, to)
     write_card(to)
     return f"{found.name} was checked and is in {to} (sha256 {found.digest})."
-
-
-@app.command
-def measure(
-    level: LevelName,
-    above: str = "",
-    out: Path | None = None,
-    set: tuple[str, ...] = (),
-    workers: int = 1,
-    ray: str = "",
-) -> str:
-    """What a level gains by learning, how it stands on the ladder, and how differently it plays the same deals.
-
-    Args:
-        level: name or directory.
-        above: the next level of the ladder, by name or directory, for games as installed and after 500 and 5,000 hands.
-        out: file for all figures, as JSON.
-        set: settings of ``agents.levels.bench.measure.MeasureConfig`` that differ from the default, as key=value (``series=8 deals=0``).
-        workers: number of processes.
-        ray: address of a Ray cluster that plays instead.
-    """
-    config: MeasureConfig = parse_config(override({"above": above}, set), MeasureConfig, "--set")
-    found, console = load_level(level), plain_console(stderr=True)
-    found.check_files()
-    if out is not None:
-        check_writable(out)
-    with (
-        open_executor(workers, ray) as executor,
-        progress_bar(console, hands_to_measure(config), f"{found.name}, hands") as tick,
-        counting_hands(tick),
-    ):
-        document = measure_level(found, config, console.print, executor)
-    if out is not None:
-        with writing(out):
-            write_json(out, document)
-    return "\n".join(summary(document))
 
 
 @app.command

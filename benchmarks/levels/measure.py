@@ -1,4 +1,7 @@
-"""What a level gains by learning, from whom, and how it then stands on the ladder.
+"""Measures the levels: the ladder as installed and after 500 and 5,000 hands, what they gain by learning and from whom, and their variety.
+
+python -m benchmarks.levels.measure                     all four levels
+python -m benchmarks.levels.measure --levels level-1    one
 
 The same deals against the same opponent are played by the level as installed (*frozen*); by one that learns from its own opponent's hands
 (*own*); by one that is shown as many hands of all the other opponents in turn (*mixed*), which tells what people in general are like; and
@@ -7,41 +10,54 @@ gain: only that means that a level adapts to its opponent. The opponents are sty
 of kinds that no fit meets. Luck is subtracted.
 
 On the ladder the level plays whole games against the next one as installed: as installed itself, and after 500 and 5,000 hands. Its
-variety is how many different hands come of the same deal (``agents.levels.bench.variety``).
+variety is how many different hands come of the same deal (``benchmarks.levels.variety``). Level 4 plays on the ladder with its search, and
+learns with its network alone.
+
+Each level's figures are written to ``benchmarks/results/levels.json`` as soon as they are there; those of other weights or settings than
+the installed ones are dropped.
 """
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Executor
+from dataclasses import asdict, dataclass
 from itertools import pairwise
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
-from pydantic import Field
+import tyro
 
-from agents.arena.executors import chunks, in_order, run_tasks
+from agents.arena.executors import chunks, in_order, open_executor, run_tasks
 from agents.arena.matches import play_match
 from agents.arena.results import Estimate, ratio, versions, weighted
-from agents.arena.series import PlayersBySeries, play_series, report_hands
-from agents.config import Config
-from agents.levels.bench.variety import HANDS, measure_variety
-from agents.levels.level import Level, LevelError
+from agents.arena.series import PlayersBySeries, play_series
+from agents.files import write_json
+from agents.levels.level import NAMES, Level, load_level
 from agents.levels.player import LevelPlayer
+from benchmarks.levels.variety import measure_variety
 from ginenv.bots.heuristics import StylePlayer
 from ginenv.bots.population import draw_styles
 from ginenv.tables.players import Player, make_player
 from ginenv.view.view import VIEW
 
-Progress = Callable[[str], None]
+RESULTS = Path(__file__).parents[1] / "results" / "levels.json"
+ABOVE = dict(zip(NAMES, (*NAMES[1:], "network"), strict=True))
 WAYS = ("frozen", "own", "mixed", "experienced")
 EXPERIENCE = 5000
 # Opponents that are played at once, whoever plays them: the last digits of a network's values may depend on the size of a batch.
 _TOGETHER = 6
 # Hands after which a level plays on the ladder.
 STAGES = {"as_installed": 0, "after_500": 500, "after_5000": EXPERIENCE}
-STRANGERS = ("py:agents.levels.bench.strangers:DrawSampler", "py:agents.levels.bench.strangers:MeldWatcher")
+# Strangers of kinds that no fit meets: two bots that reason otherwise than any style, and the network that shipped before.
+STRANGERS = (
+    "py:benchmarks.levels.strangers:DrawSampler",
+    "py:benchmarks.levels.strangers:MeldWatcher",
+    "benchmarks/checkpoints/previous",
+)
 GAINS = {
     "total": ("own", "frozen"),
     "specific": ("own", "mixed"),
@@ -50,32 +66,33 @@ GAINS = {
 }
 
 
-class MeasureConfig(Config):
+@dataclass(frozen=True)
+class MeasureConfig:
     """How a level is measured.
 
     Attributes:
+        above: the next level of the ladder.
         series: independent series against every opponent.
-        hands: of each series.
+        hands: of each series, 20 or more.
         styles: number of opponents drawn from the population, with a seed that nothing else uses.
         strangers: opponents of other kinds, by name.
-        above: the next level of the ladder; none when empty.
-        games: whole games against it, at each stage.
-        deals: deals that are played again and again, for the level's variety; 0 leaves it out.
+        games: whole games against the next level, at each stage.
+        deals: deals that are played again and again, for the level's variety.
         plays: how often each of them is played.
         cost_hands: hands that measure what variety costs.
         seed: of deals, opponents and players.
     """
 
-    series: int = Field(24, ge=2)
-    hands: int = Field(500, ge=20)
-    styles: int = Field(12, ge=2)
+    above: str
+    series: int = 24
+    hands: int = 500
+    styles: int = 12
     strangers: tuple[str, ...] = STRANGERS
-    above: str = ""
-    games: int = Field(2000, ge=2)
-    deals: int = Field(24, ge=0)
-    plays: int = Field(1000, ge=1)
-    cost_hands: int = Field(10000, ge=20)
-    seed: int = Field(4810, ge=0)
+    games: int = 2000
+    deals: int = 24
+    plays: int = 1000
+    cost_hands: int = 10000
+    seed: int = 4810
 
 
 def windows(hands: int) -> dict[str, tuple[int, int]]:
@@ -161,13 +178,10 @@ def play_ways(
             for way in ways
             for k, count in groups
         )
-        parts = []
         if executor is None:
             parts = [play_group(group, *arguments) for group, arguments in tasks]
         else:
-            for part in in_order(run_tasks(executor, play_group, tasks)):
-                report_hands(part[0].size)
-                parts.append(part)
+            parts = list(in_order(run_tasks(executor, play_group, tasks)))
         joined = []
         for first, count in chunks(len(parts), len(groups)):
             points, views = zip(*parts[first : first + count], strict=True)
@@ -199,7 +213,7 @@ def gains(points: dict[str, np.ndarray], hands: int) -> dict[str, dict[str, Any]
     }
 
 
-def ladder(level: Level, config: MeasureConfig, progress: Progress, executor: Executor | None = None) -> dict[str, Any]:
+def ladder(level: Level, config: MeasureConfig, executor: Executor | None = None) -> dict[str, Any]:
     """Games against the next level as installed, at each stage of growth."""
     found = {}
     above = make_player(config.above, learn=False)
@@ -208,43 +222,33 @@ def ladder(level: Level, config: MeasureConfig, progress: Progress, executor: Ex
             # A level that does not grow plays the same games again.
             found[stage] = found["as_installed"]
             continue
-        progress(f"{stage.replace('_', ' ')} against {config.above}")
+        print(f"{level.name} {stage.replace('_', ' ')} against {config.above}")
         player = LevelPlayer(level, config.seed, learn=False, experience=hands)
         match = play_match(player, above, pairs=config.games // 2, seed=config.seed, executor=executor)
         found[stage] = {"share": match.share.to_dict(), "points": match.points.to_dict(), "games": config.games}
     return found
 
 
-def measure(
-    level: Level, config: MeasureConfig, progress: Progress = lambda words: None, executor: Executor | None = None
-) -> dict[str, Any]:
-    """Measures a level; all figures as plain values.
+def measure(level: Level, config: MeasureConfig, executor: Executor | None = None) -> dict[str, Any]:
+    """Measures a level that learns; all figures as plain values.
 
     Args:
         level: the level.
         config: how much is played.
-        progress: called with a description of what is played next.
         executor: plays games and series in its processes, with the same figures; ``None`` plays them here.
-
-    Raises:
-        LevelError: if the level learns nothing.
-        GinError: if an opponent does not exist.
     """
-    if not level.learns:
-        raise LevelError(f"{level.name} learns nothing; measure a level that learns")
     began = time.perf_counter()
     named = [make_player(name, config.seed + 101 + k) for k, name in enumerate(config.strangers)]
-    itself = LevelPlayer(level.with_settings(worlds=0), config.seed + 1, learn=False)
-    document: dict[str, Any] = {"level": level.name, "sha256": level.digest, "versions": versions()}
-    document["settings"], document["config"] = level.settings.model_dump(mode="json"), config.model_dump(mode="json")
-    if config.above:
-        document["ladder"] = ladder(level, config, progress, executor)
     quick = level.with_settings(worlds=0)
-    progress(f"{config.styles} styles, {config.series} series of {config.hands} hands each, played in four ways")
+    itself = LevelPlayer(quick, config.seed + 1, learn=False)
+    document: dict[str, Any] = {"level": level.name, "sha256": level.digest, "versions": versions()}
+    document["settings"], document["config"] = level.settings.model_dump(mode="json"), asdict(config)
+    document["ladder"] = ladder(level, config, executor)
+    print(f"{level.name} against {config.styles} styles")
     drawn = draw_styles(config.seed, config.styles)
     styles: list[Player] = [StylePlayer(drawn[k : k + 1], config.seed) for k in range(config.styles)]
-    document |= {"gains": gains(play_ways(quick, styles, config, executor), config.hands)}
-    progress("strangers")
+    document["gains"] = gains(play_ways(quick, styles, config, executor), config.hands)
+    print(f"{level.name} against strangers")
     points = play_ways(quick, [*named, itself], config, executor)
     document["strangers"] = gains(points, config.hands) | {
         "by_opponent": {
@@ -252,42 +256,29 @@ def measure(
             for k, name in enumerate([*(player.name for player in named), "the level itself"])
         }
     }
-    if config.deals:
-        progress("variety")
-        document["variety"] = measure_variety(level, config.deals, config.plays, config.cost_hands)
+    print(f"{level.name}: variety")
+    document["variety"] = measure_variety(level, config.deals, config.plays, config.cost_hands)
     return document | {"seconds": round(time.perf_counter() - began, 1)}
-
-
-def hands_to_play(config: MeasureConfig) -> int:
-    """How many hands of series are played in all, for a progress bar."""
-    series = len(WAYS) * (config.styles + len(config.strangers) + 1) * config.series * config.hands
-    return series + (config.deals * config.plays + 2 * HANDS * (config.cost_hands // HANDS) if config.deals else 0)
-
-
-def _text(estimate: dict[str, Any], percent: bool = False) -> str:
-    mean, low, high = estimate["mean"], estimate["low"], estimate["high"]
-    return Estimate(mean, max(high - mean, mean - low), low, high).text(percent)
-
-
-def summary(document: dict[str, Any]) -> list[str]:
-    """The figures of ``measure`` in a few lines."""
-    lines = [
-        f"{document['level']} {stage.replace('_', ' ')} against {document['config']['above']}: "
-        f"{_text(found['share'], percent=True)} of {found['games']} games, {_text(found['points'])} points per hand"
-        for stage, found in document.get("ladder", {}).items()
-    ]
-    for who, found in (("styles", document["gains"]), ("strangers", document["strangers"])):
-        for gain, (one, other) in GAINS.items():
-            parts = (f"hands {key.replace('_', ' to ')} {_text(value)}" for key, value in found[gain].items())
-            lines.append(f"{who}, {one} less {other}, points per hand: {', '.join(parts)}")
-    if found := document.get("variety"):
-        lines.append(
-            f"the same deal {document['config']['plays']} times against formula: {found['different']:.0f} different hands, commonest "
-            f"{100 * found['commonest']:.1f} % (median of {found['deals']} deals); that costs {_text(found['cost'])} points per hand"
-        )
-    return lines
 
 
 def _one(differences: np.ndarray) -> Estimate:
     """The mean over one opponent's series, ``float64[series, hands]``."""
     return ratio(differences.mean(1), np.ones(len(differences)))
+
+
+def _stored() -> dict[str, Any]:
+    """The figures of the installed levels, by name."""
+    document = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+    return {name: row for name, row in document.items() if row["sha256"] == load_level(name).digest}
+
+
+def main(levels: tuple[Literal["level-1", "level-2", "level-3", "level-4"], ...] = (), workers: int = 1) -> None:
+    """Measures some levels, or all, in so many processes."""
+    with open_executor(workers) as executor:
+        for name in levels or NAMES:
+            row = measure(load_level(name), MeasureConfig(ABOVE[name]), executor)
+            write_json(RESULTS, dict(sorted((_stored() | {name: row}).items())))
+
+
+if __name__ == "__main__":
+    tyro.cli(main, description=__doc__)

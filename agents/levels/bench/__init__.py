@@ -1,1 +1,0 @@
-"""Benchmarks of levels: what they gain by learning, how they grow, how they vary, how strong they are."""
