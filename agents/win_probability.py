@@ -50,21 +50,15 @@ def plays_for_points(s):
 
 
 @kernel
-def bank_chance(bank, index, mine, theirs, boxes_mine, boxes_theirs):
-    """Chance to win from a score under the ``index``-th rules of a bank."""
-    offset, target, tops = bank.layout[index, 0], bank.layout[index, 1], bank.layout[index, 2]
-    first = min(np.int64(boxes_mine), tops - 1)
-    second = min(np.int64(boxes_theirs), tops - 1)
-    return bank.values[offset + ((np.int64(mine) * target + theirs) * tops + first) * tops + second]
-
-
-@kernel
 def chance_to_win(bank, index, s, seat):
     """A seat's chance to win the game of a state whose score is booked, under the ``index``-th rules of a bank."""
     if s.game_over:
         return 0.5 if s.game_winner == NOBODY else (1.0 if s.game_winner == seat else 0.0)
     other = 1 - seat
-    return np.float64(bank_chance(bank, index, s.score[seat], s.score[other], s.boxes[seat], s.boxes[other]))
+    offset, target, tops = bank.layout[index, 0], bank.layout[index, 1], bank.layout[index, 2]
+    mine, theirs = min(np.int64(s.boxes[seat]), tops - 1), min(np.int64(s.boxes[other]), tops - 1)
+    scores = np.int64(s.score[seat]) * target + s.score[other]
+    return np.float64(bank.values[offset + (scores * tops + mine) * tops + theirs])
 
 
 @kernel

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from agents.opponent_model.features import FEATURES, NUM_WEIGHTS
-from agents.opponent_model.fit import drawn_cards
 from agents.opponent_model.learning import before_turn, shown_hand
 from agents.opponent_model.posterior import ModelPrior, Posteriors, shipped_prior
 from agents.opponent_model.turns import MAX_TURNS, TURN, read_turns
+from benchmarks.data.opponent_prior import drawn_cards
 from ginenv.bots.heuristics import StylePlayer, make_simple, style
 from ginenv.engine.actions import KNOCK, PASS, STOCK, UPCARD
 from ginenv.errors import GinError

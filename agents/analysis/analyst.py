@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,17 +16,25 @@ from agents.arena.hand_value import shipped_value
 from agents.network.checkpoint import read_metadata
 from agents.network.player import SHIPPED
 from agents.search import make_search
-from agents.search.explain import GAME as CHANCE
-from agents.search.explain import POINTS as HUNDREDTHS
-from agents.search.explain import explain, reason_of
 from agents.search.world_values import BRANCH
 from agents.search.worlds import draw_worlds
 from agents.win_probability import PointWorths
+from ginenv.bots.hand_kernels import danger_of, fillers, live_ways
 from ginenv.bots.heuristics import make_formula
-from ginenv.engine.actions import PHASE_LAYOFF, PHASE_NAMES, action_name, actions_of, parse_action
+from ginenv.bots.reasons import Estimates, reason
+from ginenv.engine.actions import (
+    KNOCK,
+    PHASE_DISCARD,
+    PHASE_LAYOFF,
+    PHASE_NAMES,
+    action_name,
+    actions_of,
+    parse_action,
+)
 from ginenv.engine.cards import card_name, format_cards
 from ginenv.engine.engine import STATE
 from ginenv.engine.melds import deadwood
+from ginenv.errors import GinError
 from ginenv.hands.hand import Hand
 from ginenv.hands.text import rules_text
 
@@ -36,6 +44,23 @@ Progress = Callable[[int, int], None]
 WORLDS = 512
 # Opponent hands drawn for each world.
 _PARTICLES = 8
+
+
+@dataclass(frozen=True)
+class _Judgement:
+    """What is known of the actions of a position: the candidates, the best first, and what they were valued by.
+
+    Attributes:
+        candidates: the candidates.
+        worlds: number of worlds in which they were valued; 0 where there is only one.
+        belief: probability that the opponent holds each card, ``float64[52]``.
+        opponent_deadwood: the mean of the opponent's sampled hands, where a knock is possible.
+    """
+
+    candidates: tuple[Candidate, ...]
+    worlds: int
+    belief: np.ndarray
+    opponent_deadwood: float | None = None
 
 
 class Analyst:
@@ -75,41 +100,67 @@ class Analyst:
         view = view.copy()
         view["declined"] = 0
         v: Any = view[0]
+        if not v["to_move"]:
+            raise GinError("a decision can be judged only for the seat to move")
         phase = int(v["phase"])
-        with self._turn:
-            also = () if played is None else (played,)
-            about = self._lay_off(view) if phase == PHASE_LAYOFF and v["to_move"] else explain(view, self._search, also)
         scale = 1.0 if v["rules"]["target"] else 100.0
-        candidates = tuple(_candidate(line, scale, bool(about["worlds"])) for line in about["candidates"])
-        best = about["action"]
-        loss, error, mark, kind = None, 0.0, "", ""
+        with self._turn:
+            judged = self._lay_off(view, scale) if phase == PHASE_LAYOFF else self._judge(view, played, scale)
+        best = judged.candidates[0].action
+        words, worse, loss, error, mark, kind = None, None, None, 0.0, "", ""
         if played is not None:
             words = action_name(played, phase)
-            chosen = next(each for each in candidates if each.action == words)
+            chosen = next(each for each in judged.candidates if each.action == words)
             loss, error = 0.0 - chosen.difference, chosen.difference_error
             mark = mark_of(loss / scale, error / scale)
             kind = kind_of(phase, played, parse_action(best)) if mark not in ("", UNCLEAR) else ""
-        worse = None if loss is None or loss <= 0 else played
+            worse = chosen if loss > 0 else None
         return Decision(
             move=int(v["num_history"]) + 1 if move is None else move,
             seat=int(v["seat"]),
             phase=PHASE_NAMES[phase],
-            hand=about["hand"],
-            deadwood=about["deadwood"],
-            played=None if played is None else action_name(played, phase),
+            hand=format_cards(int(v["hand"])),
+            deadwood=int(deadwood(int(v["hand"]))),
+            played=words,
             best=best,
-            reason=reason_of(view, about, worse),
+            reason=_reason(v, judged, worse, scale),
             loss=loss,
             error=error,
             mark=mark,
             kind=kind,
-            worlds=about["worlds"],
-            candidates=candidates,
-            belief=tuple(tuple(row) for row in about["belief"]),
+            worlds=judged.worlds,
+            candidates=judged.candidates,
+            belief=tuple(tuple(row) for row in judged.belief.reshape(4, 13).round(4).tolist()),
         )
 
-    def _lay_off(self, view: np.ndarray) -> dict[str, Any]:
-        """Like ``explain``, for a lay-off: all that matters is face up, so each action is valued with the best lay-offs after it."""
+    def _judge(self, view: np.ndarray, played: int | None, scale: float) -> _Judgement:
+        """What the search finds about a position, with the action played among the candidates."""
+        v: Any = view[0]
+        found = self._search.examine(view, () if played is None else (played,))
+        chosen, valued = found.candidates[found.best], bool(found.candidates["worlds"][found.best])
+        policy = np.exp(found.candidates["cost"][0] - found.candidates["cost"])
+        # Worlds share the opponent hands that were drawn, so the error has a part for how few of those have weight.
+        shared = float(np.sqrt(1 + int(chosen["worlds"]) * (found.weights**2).sum()))
+        candidates = [
+            Candidate(
+                action_name(int(each["action"]), int(v["phase"])),
+                _scaled(each["value"], scale) if valued else None,
+                _scaled(shared * error, scale) if valued else None,
+                _scaled(each["value"] - chosen["value"], scale),
+                _scaled(shared * each["error"], scale),
+                round(float(share / policy.sum()), 4),
+                **(_about_discard(v, int(each["action"])) if v["phase"] == PHASE_DISCARD else {}),
+            )
+            for each, error, share in zip(found.candidates, found.errors, policy, strict=True)
+        ]
+        order = sorted(range(len(candidates)), key=lambda i: (i != found.best, -(candidates[i].value or 0.0)))
+        theirs = None
+        if v["legal"][1]:
+            theirs = round(float(found.weights @ [float(deadwood(hand)) for hand in found.hands]), 2)
+        return _Judgement(tuple(candidates[i] for i in order), int(chosen["worlds"]), found.belief, theirs)
+
+    def _lay_off(self, view: np.ndarray, scale: float) -> _Judgement:
+        """The same for a lay-off: all that matters is face up, so each action is valued with the best lay-offs after it."""
         v: Any = view[0]
         world, shown = np.zeros(1, STATE), np.array([v["shown"]])
         draw_worlds(v, shown, np.ones(1), world, v["luck"])
@@ -126,27 +177,17 @@ class Analyst:
         values = self._search.world_values(ends, self._search.equity.bank)
         usual = int(self._lay_offs.act(view)[0])
         best = max(range(len(actions)), key=lambda i: (values[i], actions[i] == usual))
-        order = sorted(range(len(actions)), key=lambda i: (i != best, -values[i]))
-        names = [action_name(action, PHASE_LAYOFF) for action in actions]
-        return {
-            "hand": format_cards(int(v["hand"])),
-            "deadwood": int(deadwood(int(v["hand"]))),
-            "action": names[best],
-            "value_is": CHANCE if v["rules"]["target"] else HUNDREDTHS,
-            "worlds": 1,
-            "opponent_deadwood": None,
-            "candidates": [
-                {
-                    "action": names[i],
-                    "value": float(values[i]),
-                    "error": 0.0,
-                    "difference": float(values[i] - values[best]),
-                    "difference_error": 0.0,
-                }
-                for i in order
-            ],
-            "belief": (shown[0] >> np.arange(52) & 1).astype(float).reshape(4, 13).tolist(),
-        }
+        candidates = tuple(
+            Candidate(
+                action_name(actions[i], PHASE_LAYOFF),
+                round(scale * float(values[i]), 4),
+                0.0,
+                round(scale * float(values[i] - values[best]), 4),
+                0.0,
+            )
+            for i in sorted(range(len(actions)), key=lambda i: (i != best, -values[i]))
+        )
+        return _Judgement(candidates, 1, (shown[0] >> np.arange(52) & 1).astype(float))
 
     def hand(
         self, hand: Hand, number: int = 1, seat: int | None = None, progress: Progress | None = None
@@ -196,16 +237,35 @@ class Analyst:
         )
 
 
-def _candidate(line: dict[str, Any], scale: float, valued: bool) -> Candidate:
-    others = {key: line.get(key) for key in ("policy", "deadwood", "ways", "lost_ways", "danger")}
-    return Candidate(
-        action=line["action"],
-        value=round(scale * line["value"], 4) if valued else None,
-        error=round(scale * line["error"], 4) if valued else None,
-        difference=round(scale * line["difference"], 4),
-        difference_error=round(scale * line["difference_error"], 4),
-        **others,
-    )
+def _scaled(value: float, scale: float) -> float:
+    return round(scale * round(float(value), 4), 4)
+
+
+def _about_discard(v: Any, action: int) -> dict[str, Any]:
+    """What a discard leaves and gives away, as the fields of ``Candidate``."""
+    card = action % KNOCK
+    rest = int(v["hand"]) & ~(1 << card)
+    unseen, known_cards = int(v["unseen"]), int(v["known_cards"][1])
+    chance = (int(v["rules"]["hand_size"]) - known_cards.bit_count()) / max(1, unseen.bit_count())
+    cold = int(v["thrown"][1]) | int(v["refused"][1])
+    return {
+        "deadwood": int(deadwood(rest)),
+        "ways": (int(fillers(rest)) & unseen).bit_count(),
+        "lost_ways": int(live_ways(card, int(v["hand"]), unseen)),
+        "danger": round(float(danger_of(card, unseen, known_cards, cold, chance)), 3),
+    }
+
+
+def _reason(v: Any, judged: _Judgement, played: Candidate | None, scale: float) -> str:
+    """A clause that says why the best action is better than the one played, or than the next best."""
+    best = judged.candidates[0]
+    compared = played or next((each for each in judged.candidates if each.difference < 0), None)
+    if compared is None:
+        return reason(v, parse_action(best.action), None, Estimates(judged.opponent_deadwood))
+    gap = f"{-100 * (compared.difference / scale):.1f}"
+    unit = "% of the game" if v["rules"]["target"] else "points"
+    estimates = Estimates(judged.opponent_deadwood, "" if gap == "0.0" else f"{gap} {unit}")
+    return reason(v, parse_action(best.action), parse_action(compared.action), estimates)
 
 
 def _moments(hand: Hand) -> list[Hand]:

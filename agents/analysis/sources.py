@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from ginenv.errors import TextError
 from ginenv.hands.hand import Hand
 from ginenv.hands.records import parse_record, read_record
 from ginenv.hands.text import parse_position, parse_rules
-from ginenv.tables.players import Player, close_players, make_player
+from ginenv.tables.players import close_players, make_player
 
 
 @dataclass(frozen=True)
@@ -61,15 +61,10 @@ def deal_and_play(
     hand = Hand.deal(parse_rules(rules), seed=seed)
     seats = [make_player(name, seed + k) for k, name in enumerate(players)]
     try:
-        play_out(hand, seats, progress)
+        while not hand.is_over:
+            hand.push(int(seats[hand.turn].act(hand.view())[0]))
+            if progress is not None:
+                progress(len(hand.history), 0)
     finally:
         close_players(seats)
     return Subject([hand], players)
-
-
-def play_out(hand: Hand, seats: Sequence[Player], progress: Callable[[int, int], None] | None = None) -> None:
-    """Lets two players play a hand to its end (``progress`` as in ``deal_and_play``)."""
-    while not hand.is_over:
-        hand.push(int(seats[hand.turn].act(hand.view())[0]))
-        if progress is not None:
-            progress(len(hand.history), 0)

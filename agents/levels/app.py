@@ -20,7 +20,7 @@ from agents.network.layout import NUM_RANKS, suit_columns
 from agents.network.numpy_actor import NumpyActor
 from ginenv.engine.actions import NUM_ACTIONS
 from ginenv.errors import reason_of
-from ginenv.view.encoding import FLAT_SCALE, OBSERVATION_SIZE, OBSERVATION_VERSION
+from ginenv.view.encoding import FLAT_SCALE, OBSERVATION_VERSION
 
 # The file that marks the directory.
 APP = "app.json"
@@ -154,10 +154,3 @@ def load_app(path: str, seed: int = 0) -> LevelPlayer:
     player = LevelPlayer(Level(file.name, directory, settings, actor, None, file.about, digest), seed, learn=False)
     player.name = path
     return player
-
-
-def logits_of(player: LevelPlayer, rows: np.ndarray) -> np.ndarray:
-    """The logits of an app's network, ``float32[n, 107]``, of inputs ``uint8[n, 520]``."""
-    assert isinstance(player.actor, NumpyActor) and rows.shape[1] == OBSERVATION_SIZE
-    # Without heuristic features no view is read.
-    return player.actor.logits(rows, rows, np.zeros(len(rows), np.uint8))

@@ -30,7 +30,6 @@ from agents.levels.app import (
     Layer,
     input_scale,
     load_app,
-    logits_of,
     names_of,
 )
 from agents.levels.distill import POSITIONS, WIDTHS, distill
@@ -227,7 +226,8 @@ def _golden(player: LevelPlayer, original: LevelPlayer, seed: int) -> tuple[list
         policy = np.zeros((len(views), NUM_ACTIONS), np.float32)
         actions = player.choose(views, None, policy)
         inputs = player._see(views, np.repeat(player.behaviour, len(views)))[0]
-        logits = logits_of(player, inputs)
+        # Without heuristic features no view is read.
+        logits = player.actor.logits(views, inputs, np.zeros(len(inputs), np.uint8))
         original.reset(player.seed)
         expected = np.zeros_like(policy)
         original.choose(views, None, expected)

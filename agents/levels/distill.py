@@ -18,13 +18,13 @@ from torch.nn import functional
 
 from agents.levels.action_choice import TASTE, choose, draw_tastes
 from agents.levels.player import LevelPlayer
-from agents.network.inputs import expand_legal
 from agents.network.nets import Actor
 from ginenv.engine.actions import NUM_ACTIONS, PHASE_LAYOFF, PHASE_SPREAD
 from ginenv.engine.rules import PRESETS
 from ginenv.envs.selfplay import SelfPlayBatch
 from ginenv.tables.players import make_player
 from ginenv.view.encoding import OBSERVATION_SIZE
+from ginenv.view.view import action_masks
 
 WIDTHS = (96, 88)
 # Positions that the level plays through, tables of each preset, and positions collected between two phases of learning.
@@ -131,8 +131,7 @@ def _label(level: LevelPlayer, views: np.ndarray) -> tuple[np.ndarray, _Examples
     preferred = logits.copy()
     choose(views, behaviours, tastes, preferred, legal, words, actions, np.zeros_like(logits))
     decided = np.flatnonzero(~np.isin(views["phase"], (PHASE_SPREAD, PHASE_LAYOFF)))
-    mask = expand_legal(torch.from_numpy(legal[decided])).numpy()
-    preferred = np.where(mask, preferred[decided], -np.inf)
+    preferred = np.where(action_masks(views[decided]) > 0, preferred[decided], -np.inf)
     behind = preferred.max(1, keepdims=True) - preferred
     weights = np.maximum(np.exp(-np.maximum(behind - level.behaviour["max_logit_gap"][0] - 0.5, 0)), _MIN_WEIGHT)
     weights = np.where(behind < 1e6, weights, 0).astype(np.float32)
@@ -141,15 +140,12 @@ def _label(level: LevelPlayer, views: np.ndarray) -> tuple[np.ndarray, _Examples
 
 def _step(actor: Actor, optimiser: torch.optim.Optimizer, examples: _Examples, rows: np.ndarray) -> None:
     inputs, logits, weights = (torch.from_numpy(part[rows]) for part in examples)
-    loss = _loss(student_logits(actor, inputs), logits, weights)
+    # What the student might read besides the observation is 0.
+    student = actor.logits(functional.pad(inputs.float(), (0, 1)))
+    loss = _loss(student, logits, weights)
     optimiser.zero_grad()
     loss.backward()
     optimiser.step()
-
-
-def student_logits(actor: Actor, inputs: Tensor) -> Tensor:
-    """The student's logits ``[n, 107]`` of inputs ``uint8[n, 520]``; what it might read besides is 0."""
-    return actor.logits(functional.pad(inputs.float(), (0, 1)))
 
 
 def _loss(student: Tensor, level: Tensor, weights: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ from ginenv.engine.melds import deadwood
 
 
 @kernel
-def gin_knocks(hand, knocks):
+def _gin_knocks(hand, knocks):
     """The knocks of a mask that are gin."""
     gin = np.int64(0)
     while knocks:
@@ -25,4 +25,4 @@ def bind_to_gin(hand, discards, knocks):
     """The knocks of a seat that is committed to gin; all of them if it has no other discard."""
     if discards == 0:
         return knocks
-    return gin_knocks(hand, knocks)
+    return _gin_knocks(hand, knocks)

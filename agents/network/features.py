@@ -53,7 +53,7 @@ class HeuristicFeatures:
 
 
 @cache
-def unbounded() -> HeuristicFeatures:
+def _unbounded() -> HeuristicFeatures:
     """The features of a reader who notices and remembers everything."""
     return HeuristicFeatures()
 
@@ -78,5 +78,5 @@ def actor_rows(
     rows[:, :OBSERVATION_SIZE] = observations
     rows[:, OBSERVATION_SIZE] = conditions
     if size:
-        rows[:, ACTOR_INPUTS:] = (heuristic_features or unbounded())(views)
+        rows[:, ACTOR_INPUTS:] = (heuristic_features or _unbounded())(views)
     return rows

@@ -190,7 +190,12 @@ def has_bfloat16_units() -> bool:
 
 
 class _Frozen:
-    """A copy of a network for calls without gradients: the inputs' scale folded in, cast once."""
+    """A copy of a network for calls without gradients: the inputs' scale folded in, cast once.
+
+    Args:
+        network: the network to copy.
+        bfloat16: whether to multiply in bfloat16.
+    """
 
     def __init__(self, network: Actor | Critic, bfloat16: bool) -> None:
         self.dtype = torch.bfloat16 if bfloat16 else torch.float32
@@ -205,15 +210,7 @@ class _Frozen:
 
 
 class FrozenActor(_Frozen):
-    """A copy of an actor for play: weights folded and cast once, no gradients, one call per batch.
-
-    Args:
-        actor: the actor to copy.
-        bfloat16: whether to multiply in bfloat16.
-    """
-
-    def __init__(self, actor: Actor, bfloat16: bool) -> None:
-        super().__init__(actor, bfloat16)
+    """A copy of an actor for play."""
 
     def __call__(self, inputs: Inputs, head: str = "policy") -> Tensor:
         """Logits of one head as float32: ``policy [B, 107]``, ``belief [B, 52]`` or ``next_action [B, 107]``."""
@@ -221,10 +218,7 @@ class FrozenActor(_Frozen):
 
 
 class FrozenCritic(_Frozen):
-    """A copy of a critic for valuing positions, as ``FrozenActor`` is of an actor."""
-
-    def __init__(self, critic: Critic, bfloat16: bool) -> None:
-        super().__init__(critic, bfloat16)
+    """A copy of a critic for valuing positions."""
 
     def __call__(self, inputs: Inputs) -> Tensor:
         """Values ``float32[B]`` of ``[B, 610 + heuristic features]``."""

@@ -1,4 +1,4 @@
-"""A trained network as a player."""
+"""A trained network as a player: it draws its actions from the policy's logits."""
 
 from __future__ import annotations
 
@@ -7,12 +7,23 @@ from pathlib import Path
 import numpy as np
 
 from agents.network.checkpoint import CheckpointError, load_checkpoint
+from agents.network.commitment import bind_to_gin
 from agents.network.inputs import actor_inputs
 from agents.network.nets import FrozenActor, has_bfloat16_units
-from agents.network.policy import PLAYED, PolicyPlayer
+from agents.network.sampling import sample_actions, write_policy
+from ginenv.bots.hand_kernels import choose_lay_off, choose_spread
+from ginenv.engine.actions import NUM_ACTIONS, PHASE_LAYOFF, PHASE_SPREAD
+from ginenv.engine.jit import kernel, mix
+from ginenv.engine.state import as_batch
+from ginenv.errors import GinError, must_be
+from ginenv.tables.players import BasePlayer
+from ginenv.view.encoding import OBSERVATION_SIZE, encode
+from ginenv.view.view import VIEW
 
 # The strongest trained network.
 SHIPPED = Path(__file__).resolve().parents[1] / "data" / "network"
+# Temperature at which checkpoints play: close to the most probable action, but varied. Chosen by matches (docs/log/training.md).
+PLAYED = 0.1
 
 
 def network_directory(name: str) -> str:
@@ -26,7 +37,32 @@ def network_directory(name: str) -> str:
     return str(SHIPPED) if name == "network" else name
 
 
-class NetworkPlayer(PolicyPlayer):
+@kernel
+def _prepare(views, commits, seed, obs, conditions, legal, words):
+    """Writes observations, conditions, legal actions and random words; a seat that declined a knock plays for gin, as in training."""
+    for i in range(views.shape[0]):
+        v = views[i]
+        encode(v, obs, i)
+        bound = commits and v.declined > 0
+        conditions[i] = 1 if bound else 0
+        legal[i, 0] = v.legal[0]
+        legal[i, 1] = bind_to_gin(v.hand, v.legal[0], v.legal[1]) if bound else v.legal[1]
+        legal[i, 2] = v.legal[2]
+        words[i] = mix(v.luck ^ mix(np.uint64(seed)))
+
+
+@kernel
+def _arithmetic(views, actions, policy):
+    """Replaces spreads and lay-offs by exact choices, without chance."""
+    for i in range(views.shape[0]):
+        if views[i].phase != PHASE_SPREAD and views[i].phase != PHASE_LAYOFF:
+            continue
+        actions[i] = choose_spread(views[i]) if views[i].phase == PHASE_SPREAD else choose_lay_off(views[i])
+        if policy.shape[0]:
+            policy[i] = 0.0
+
+
+class NetworkPlayer(BasePlayer):
     """Plays an actor's policy without memory: actions depend only on the views and the seed.
 
     Args:
@@ -43,14 +79,38 @@ class NetworkPlayer(PolicyPlayer):
     def __init__(
         self, actor: FrozenActor, seed: int = 0, temperature: float = 1.0, commits: bool = True, name: str = "network"
     ) -> None:
-        super().__init__(seed, temperature, commits, name)
-        self.actor = actor
+        super().__init__(seed)
+        if temperature < 0:
+            raise GinError(must_be("temperature", "0 (the most probable action) or more", temperature))
+        self.actor, self.temperature, self.commits, self.name = actor, temperature, commits, name
 
-    def logits(
-        self, views: np.ndarray, observations: np.ndarray, conditions: np.ndarray, slots: np.ndarray | None
-    ) -> np.ndarray:
-        """The policy's logits: ``float32[n, 107]``."""
-        return self.actor(actor_inputs(self.actor, views, observations, conditions)).numpy()
+    def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
+        """Chooses for every view: ``VIEW[n]`` to ``int64[n]``."""
+        return self._act(as_batch(views, VIEW, "VIEW"), np.zeros((0, NUM_ACTIONS), np.float32))
+
+    def act_with_policy(self, views: np.ndarray, slots: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """The actions that ``act`` chooses, and the probabilities of all (see ``ginenv.tables.players.KnownPolicy``)."""
+        views = as_batch(views, VIEW, "VIEW")
+        policy = np.zeros((len(views), NUM_ACTIONS), np.float32)
+        return self._act(views, policy), policy
+
+    def _act(self, views: np.ndarray, policy: np.ndarray) -> np.ndarray:
+        """Chooses, and writes the probabilities if there is room for them."""
+        n = len(views)
+        obs = np.empty((n, OBSERVATION_SIZE), np.uint8)
+        conditions = np.empty(n, np.uint8)
+        legal = np.empty((n, 3), np.int64)
+        words = np.empty(n, np.uint64)
+        _prepare(views, self.commits, self.seed & 0xFFFFFFFF, obs, conditions, legal, words)
+        logits = self.actor(actor_inputs(self.actor, views, obs, conditions)).numpy()
+        if self.temperature not in (0.0, 1.0):
+            logits /= self.temperature
+        actions = np.empty(n, np.int64)
+        sample_actions(logits, legal, words, self.temperature == 0, actions)
+        if len(policy) and self.temperature > 0:
+            write_policy(logits, legal, policy)
+        _arithmetic(views, actions, policy)
+        return actions
 
 
 def make_network(seed: int = 0, temperature: float = PLAYED, commits: bool = True) -> NetworkPlayer:

@@ -114,15 +114,14 @@ class Posteriors:
         self._space = np.zeros(1, WORKSPACE)
         self._deviation = np.sqrt(np.diag(self.prior.covariance))
 
-    def learn(self, views: np.ndarray, rows: np.ndarray, weight: float = 1.0) -> None:
+    def learn(self, views: np.ndarray, rows: np.ndarray) -> None:
         """Learns from finished hands.
 
         Args:
             views: ``VIEW[n]``, final views of the seat that watches. Hands that were not shown teach nothing.
             rows: ``int[n]``, the opponent of each.
-            weight: how much a hand counts; less than 1 learns more slowly.
         """
-        _learn(views, np.asarray(rows, np.int64), self.records, self._space, weight * self.prior.tempered)
+        _learn(views, np.asarray(rows, np.int64), self.records, self._space, self.prior.tempered)
 
     def distances(self, rows: np.ndarray) -> np.ndarray:
         """How far each weight's mean is from the population's, in the population's standard deviations: ``float32[n, NUM_WEIGHTS]``.

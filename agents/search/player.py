@@ -24,7 +24,7 @@ from ginenv.tables.players import BasePlayer
 from ginenv.view.view import VIEW
 
 # Worlds in the first round of a decision with a time limit; fewer give no standard error.
-FIRST_WORLDS = 16
+_FIRST_WORLDS = 16
 # Branches that are valued together: the critic is fastest with many at once.
 _GROUP = 16384
 # Makes the choice among candidates independent of the worlds, which come from the same random word.
@@ -59,7 +59,7 @@ def _start_streams(views, decisions, seed):
         decisions[i].stream = mix(views[i].luck ^ mix(seed))
 
 
-class Workspace:
+class _Workspace:
     """Buffers of one decision."""
 
     def __init__(self, config: SearchConfig) -> None:
@@ -96,7 +96,7 @@ class SearchPlayer(BasePlayer):
         self.config = SearchConfig() if config is None else config  # pyright: ignore[reportCallIssue]
         path = self.config.checkpoint
         self.prior, self.world_values, self.equity = NetworkPrior(path), WorldValues(path), EquityTables()
-        self.workspace = Workspace(self.config)
+        self.workspace = _Workspace(self.config)
 
     @property
     def search_settings(self) -> dict[str, Any]:
@@ -266,7 +266,7 @@ def rounds(worlds: int, milliseconds: float = 0.0, began: float | None = None) -
     """
     clock = time.perf_counter()
     began = clock if began is None else began
-    seen, size = 0, min(worlds, FIRST_WORLDS) if milliseconds else worlds
+    seen, size = 0, min(worlds, _FIRST_WORLDS) if milliseconds else worlds
     while size > 0:
         yield size
         seen += size
