@@ -155,6 +155,12 @@ def test_kinds_of_mistakes(phase: int, played: int, best: int, kind: str) -> Non
     assert kind_of(phase, played, best) == kind and kind in KINDS
 
 
+def test_only_the_seat_to_move_decides(analyst: Analyst, hand: Hand) -> None:
+    now = hand.after(5)
+    with pytest.raises(GinError):
+        analyst.decision(now.view(1 - now.turn))
+
+
 def best_points(hand: Hand) -> int:
     """The points of the defender, at best, by playing everything."""
     if hand.is_over:

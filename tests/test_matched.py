@@ -142,7 +142,7 @@ def test_a_fixed_rating_stays_and_options_that_contradict_are_refused(tmp_path):
         make_player(f"matched:adapt=false,profile={tmp_path}")
     with refuses(GinError, "rating"):
         make_player(f"matched:rating=0,profile={tmp_path}")
-    for command in (["copy", MATCHED, str(tmp_path / "out")], ["fit", MATCHED], ["measure", MATCHED]):
+    for command in (["copy", MATCHED, str(tmp_path / "out")], ["fit", MATCHED]):
         with refuses(LevelError, MATCHED):
             levels(command)
 

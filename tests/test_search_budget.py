@@ -10,7 +10,7 @@ from agents.config import ConfigError, parse_config
 from agents.search import SearchConfig, SearchPlayer, make_search
 from agents.search import player as search_player
 from agents.search.config import MAX_TIMED
-from agents.search.player import FIRST_WORLDS, rounds
+from agents.search.player import rounds
 from agents.win_probability import EquityBank
 from tests.support.refusals import refuses
 
@@ -38,7 +38,7 @@ def test_without_a_limit_one_round_sees_all_worlds() -> None:
 
 
 def test_with_time_enough_rounds_double_until_all_worlds_are_seen(clock: Clock) -> None:
-    assert list(rounds(100, 1e6)) == [FIRST_WORLDS, 16, 32, 36]
+    assert list(rounds(100, 1e6)) == [16, 16, 32, 36]
     assert list(rounds(10, 1e6)) == [10]
 
 
