@@ -12,7 +12,7 @@ from agents.arena.ladder import DATA
 from benchmarks.tables import Rows, Table
 from ginenv.engine.rule_texts import PRESET_TEXTS, RULE_TEXTS
 from ginenv.tables import info
-from ginenv.view.encoding import FACTS, FLAT_SCALE, PLANES
+from ginenv.view.encoding import FACTS, PLANES
 
 # A match, as `evaluate.py` writes it.
 MATCH = "{jobs:,} | {share:percent} | {points_per_hand:points}"
@@ -144,28 +144,12 @@ RATINGS = {
     ),
 }
 
-_PLANE = len(PLANES) * 52
 ENVIRONMENT = {
     "planes": [Table("plane | cells that are 1", [Rows(dict(enumerate(PLANES)), "{key} | {value}", "*")])],
     "facts": [
         Table(
-            "plane 9, cell | flat, index | what it holds | flat: times",
-            [
-                Rows(
-                    [
-                        {
-                            "row": n // 13,
-                            "column": n % 13,
-                            "index": _PLANE + n,
-                            "words": words,
-                            "scale": FLAT_SCALE[_PLANE + n],
-                        }
-                        for n, (words, _) in enumerate(FACTS)
-                    ],
-                    "{row}, {column} | {index} | {words} | {scale:.4g}",
-                    "*",
-                )
-            ],
+            "index | what it holds",
+            [Rows({len(PLANES) * 52 + n: words for n, (words, _) in enumerate(FACTS)}, "{key} | {value}", "*")],
         )
     ],
     # The docstring without its title.
