@@ -174,9 +174,9 @@ results: $(PEERS)
 	for rival in $(RIVALS); do \
 	  $(BIN)/python evaluate.py network $$rival --rules eaai --games $(GAMES) --seed 31 --workers 2 \
 	    --out benchmarks/results/network-eaai-$$(echo $$rival | tr -c 'a-z0-9\n' -).json || exit 1; done
-	for rules in $(PRESETS); do for rival in formula benchmarks/checkpoints/previous; do \
-	  $(BIN)/python evaluate.py network $$rival --rules $$rules --hands $(GAMES) --seed 32 --workers 2 \
-	    --out benchmarks/results/network-$$(basename $$rival | sed s/formula/rules/)-$$rules.json || exit 1; done; done
+	for rules in $(PRESETS); do \
+	  $(BIN)/python evaluate.py network formula --rules $$rules --hands $(GAMES) --seed 32 --workers 2 \
+	    --out benchmarks/results/network-rules-$$rules.json || exit 1; done
 	$(BIN)/python -m benchmarks.tables
 
 clean:

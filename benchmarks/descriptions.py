@@ -49,16 +49,8 @@ FIGURES = {
         [Rows("network-eaai-*", f"{{players[1]:player}} | {MATCH}", "matches/0")],
     ),
     "presets": Table(
-        "`network` under | hands won against `formula` | points per hand | hands won against the network before | points per hand",
-        [
-            Rows(
-                "network-rules-*",
-                "`{name}` | {share:percent} | {points_per_hand:points} | {before[matches][0][share]:percent} | "
-                "{before[matches][0][points_per_hand]:points}",
-                "matches/0",
-                beside={"before": "network-previous-*"},
-            )
-        ],
+        "`network` against `formula` under | hands won | points per hand",
+        [Rows("network-rules-*", "`{name}` | {share:percent} | {points_per_hand:points}", "matches/0")],
     ),
     "again": Table(
         "the other network against | games | games won | points per hand",

@@ -50,13 +50,11 @@ class Rows:
         cells: a format string for a row, with ``|`` between cells. Its fields are those of the row and of all that it lies in; ``key`` is
             the row's place, ``name`` what ``*`` stands for in the file's name.
         at: where rows lie in a document: steps with ``/`` between them, and ``*`` for every item. Empty: the document is the only row.
-        beside: by field, another file to read with each, whose name has the same in place of ``*``.
     """
 
     source: str | Mapping[Any, Any] | list[dict[str, Any]]
     cells: str
     at: str = ""
-    beside: Mapping[str, str] | None = None
 
     def lines(self) -> Iterator[str]:
         """The rows in Markdown."""
@@ -70,8 +68,7 @@ class Rows:
         before, _, after = self.source.partition("*")
         for path in sorted(RESULTS.glob(f"{self.source}.json")):
             name = path.stem.removeprefix(before).removesuffix(after)
-            others = {field: _read(pattern.replace("*", name)) for field, pattern in (self.beside or {}).items()}
-            yield from _rows_at(_read(path.stem), self.at, others | {"name": name})
+            yield from _rows_at(_read(path.stem), self.at, {"name": name})
 
 
 @dataclass(frozen=True)

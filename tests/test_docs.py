@@ -110,15 +110,15 @@ def test_tables_of_pages_equal_results_files_and_code() -> None:
 def test_a_table_has_a_row_for_every_place_and_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "RESULTS", tmp_path)
     share = {"mean": 0.5, "low": 0.25, "high": 0.75}
-    for name, games in (("new-b", 2000), ("new-a", 10), ("old-a", 20), ("old-b", 30)):
+    for name, games in (("new-b", 2000), ("new-a", 10)):
         hands = {"100": {"share": share}, "7": {"share": share}}
         (tmp_path / f"{name}.json").write_text(json.dumps({"games": games, "players": [{"hands": hands}]}))
-    cells = "{name} {key} | {games:,} | {before[games]} | {share:percent} | {share[mean]:.1%} | {share:points}"
-    rows = tables.Rows("new-*", cells, "players/*/hands/*", beside={"before": "old-*"})
+    cells = "{name} {key} | {games:,} | {share:percent} | {share[mean]:.1%} | {share:points}"
+    rows = tables.Rows("new-*", cells, "players/*/hands/*")
     figures = "50.0 % (25.0 to 75.0) | 50.0 % | +0.50 (+0.25 to +0.75) |"
     assert list(rows.lines()) == [
-        f"| {name} {hands} | {games} | {before} | {figures}"
-        for name, games, before in (("a", "10", 20), ("b", "2,000", 30))
+        f"| {name} {hands} | {games} | {figures}"
+        for name, games in (("a", "10"), ("b", "2,000"))
         for hands in ("100", "7")
     ]
 
