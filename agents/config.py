@@ -143,7 +143,8 @@ class TrainConfig(Config):
         pool_share: share of games in which one seat is a fixed opponent.
         past_policy_share: share of games in which one seat is a past policy.
         eval_opponents: players against which progress is measured, besides the network with which self-play began.
-        eval_games: games against each of them per measurement; the match by which ``best`` is chosen has four times as many.
+        eval_games: games against each of them per measurement; the match by which ``best`` is chosen has four times as many, and ten
+            times at the end.
         eval_every: minutes between two measurements.
         threads: number of threads for play and matrix products (0: torch's default).
         bfloat16: matrix products in bfloat16 (``auto``: where the hardware has units for it; a resumed run keeps what it had).

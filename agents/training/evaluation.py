@@ -22,8 +22,8 @@ from ginenv.tables.players import Player
 BEST, LAST, BASELINE = "best", "last", "baseline"
 # Seeds of the deals for the eye, and of those that are kept for choosing.
 _PANEL_SEED, _CHOICE_SEED = 0, 1
-# Choosing takes so many times the games against one of the panel.
-_CHOICE_FACTOR = 4
+# Choosing takes so many times the games against one of the panel, during the run and at its end.
+_CHOICE_FACTOR, _LAST_FACTOR = 4, 10
 
 
 @dataclass(frozen=True)
@@ -50,15 +50,20 @@ class Choice(GamesWon):
     Attributes:
         games: number of games.
         decisions: after which that network was taken.
+        is_last: whether the run has come to its end.
     """
 
     games: int
     decisions: int
+    is_last: bool
 
     @property
     def is_better(self) -> bool:
-        """Whether the averaged policy replaces the best one: it won more than half of the games, by more than chance explains."""
-        return self.games_won - self.half_width > 0.5
+        """Whether the averaged policy replaces the best one: it won more than half of the games, by more than chance explains.
+
+        At the end, in a longer match, more than half is enough: what has learned for longer is rarely worse.
+        """
+        return self.games_won - (0 if self.is_last else self.half_width) > 0.5
 
 
 def decisions_of(checkpoint: Path) -> int:
@@ -92,7 +97,7 @@ def measure_panel(
 
 
 def play_best(
-    player: Player, decisions: int, config: TrainConfig, out: Path, interrupt: Callable[[], None]
+    player: Player, decisions: int, config: TrainConfig, out: Path, interrupt: Callable[[], None], is_last: bool
 ) -> Choice | None:
     """Plays the match by which ``best`` is chosen.
 
@@ -102,6 +107,7 @@ def play_best(
         config: of the run.
         out: its directory.
         interrupt: raises ``KeyboardInterrupt`` to break the match off.
+        is_last: whether the run has come to its end.
 
     Returns:
         The match; ``None`` during imitation, which leaves no network to hand over, or if the best network is this one.
@@ -109,12 +115,9 @@ def play_best(
     best = decisions_of(out / BEST)
     if not (out / BASELINE).exists() or best == decisions:
         return None
-    games = _CHOICE_FACTOR * config.eval_games
-    return Choice(
-        *_play(player, load_network(str(out / BEST)), config, _CHOICE_SEED, games, interrupt),
-        games=games,
-        decisions=best,
-    )
+    games = (_LAST_FACTOR if is_last else _CHOICE_FACTOR) * config.eval_games
+    won = _play(player, load_network(str(out / BEST)), config, _CHOICE_SEED, games, interrupt)
+    return Choice(*won, games, best, is_last)
 
 
 def _play(

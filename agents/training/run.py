@@ -151,7 +151,6 @@ class TrainingRun:
                 # What was written after the state that is continued happens again.
                 self.writer = SummaryWriter(str(out / "tensorboard"), purge_step=self.learner.decisions + 1)
             self.stopping = self.has_baseline = False
-            self.measured_at = -1
             self.began = time.time()
             self.first_decisions, self.first_batches = self.learner.decisions, self.learner.batches
             self.last_print = self.last_save = self.last_evaluation = time.time()
@@ -205,9 +204,8 @@ class TrainingRun:
                 f"the run ended after {learner.decisions:,} decisions, before the {self.config.imitation_decisions:,} that "
                 "imitate another player: this network can hardly play; give it more time"
             )
-        if self.measured_at != learner.decisions:
-            self._evaluate()
-        if self.stopping and self.measured_at != learner.decisions:
+        self._evaluate(is_last=True)
+        if self.stopping:
             # An interrupted run does not wait for a measurement.
             self._export(LAST, self._about({}))
         elif learner.is_to_imitate:
@@ -276,7 +274,10 @@ class TrainingRun:
             if now - self.last_print > (10 if self.console.is_terminal else LINE_SECONDS):
                 self.last_print = now
                 self._progress(figures, speed, minutes)
-        is_due = self.main and now - self.last_evaluation > self.config.eval_every * 60
+        time_is_up = self.config.minutes > 0 and minutes >= self.config.minutes
+        ends = self.stopping or time_is_up or learner.decisions >= self.config.decisions
+        # The end is measured in any case.
+        is_due = self.main and not ends and now - self.last_evaluation > self.config.eval_every * 60
         # Saved before it is measured: a run that goes on after a kill is at no point of the curve for a second time.
         # The other processes wait here while the panel is measured; all save the same batch.
         if learner.workers.any(is_due or now - self.last_save > _SAVE_SECONDS):
@@ -287,7 +288,7 @@ class TrainingRun:
             self.last_evaluation = time.time()
         if self.stopping and self.main:
             print("interrupted; saving", flush=True)
-        return not (self.stopping or (self.config.minutes and minutes >= self.config.minutes))
+        return not (self.stopping or time_is_up)
 
     def _progress(self, figures: dict[str, float], speed: float, minutes: float) -> None:
         learner, config = self.learner, self.config
@@ -302,7 +303,7 @@ class TrainingRun:
             flush=True,
         )
 
-    def _evaluate(self) -> None:
+    def _evaluate(self, is_last: bool = False) -> None:
         """Measures the averaged actor, extends the curve, and exports it as the last checkpoint and, if it is better, the best.
 
         A request to stop breaks the measurement off, without a point on the curve.
@@ -312,7 +313,7 @@ class TrainingRun:
         player = NetworkPlayer(learner.averaged(), seed=7, temperature=PLAYED)
         try:
             panel = measure_panel(player, learner.decisions, config, self.out, self._break_off)
-            choice = play_best(player, learner.decisions, config, self.out, self._break_off)
+            choice = play_best(player, learner.decisions, config, self.out, self._break_off, is_last)
         except KeyboardInterrupt:
             return
         for name, each in panel.items():
@@ -334,7 +335,6 @@ class TrainingRun:
                 self._export(BEST, about)
         # Last, since it shows that the run came to its end.
         self._export(LAST, about)
-        self.measured_at = learner.decisions
 
     def _export(self, name: str, about: dict[str, Any]) -> None:
         network, learner, reward = self.config.network, self.learner, self.config.reward
