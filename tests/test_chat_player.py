@@ -20,31 +20,24 @@ PATIENT = BotLimits(start_seconds=300, seconds=120, end_seconds=10)
 
 
 class Endpoint(BaseHTTPRequestHandler):
-    """Knocks, or plays the last legal action; whatever ``broken`` holds it answers first, and whatever ``wrong`` holds it says, in turn."""
+    """Knocks, or plays the last legal action; whatever ``broken`` holds it answers first, in turn, and then says what ``wrong`` holds."""
 
     requests: ClassVar[list[dict]] = []
-    wrong: ClassVar[list[str]] = []
     broken: ClassVar[list[bytes]] = []
-    busy, counts = 1, True
+    wrong: ClassVar[list[str]] = []
 
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        type(self).requests.append({"path": self.path, "key": self.headers["Authorization"], **body})
-        if type(self).busy:
-            type(self).busy -= 1
-            self.send_error(503)
-            return
-        if type(self).broken:
-            self.answer(type(self).broken.pop(0))
-            return
+        self.requests.append({"path": self.path, "key": self.headers["Authorization"], **body})
         legal = body["messages"][1]["content"].rpartition("Legal: ")[2].split(", ")
         action = next((one for one in legal if one.startswith("knock")), legal[-1])
-        text = type(self).wrong.pop(0) if type(self).wrong else f"I think that this is best.\n\n**Action: {action}**\n"
-        usage = {"prompt_tokens": 100, "completion_tokens": 7} if type(self).counts else None
-        self.answer(json.dumps({"choices": [{"message": {"content": text}}], "usage": usage}).encode())
-
-    def answer(self, answer):
-        self.send_response(200)
+        if self.broken:
+            answer = self.broken.pop(0)
+        else:
+            text = self.wrong.pop(0) if self.wrong else f"I think that this is best.\n\n**Action: {action}**\n"
+            usage = {"prompt_tokens": 100, "completion_tokens": 7}
+            answer = json.dumps({"choices": [{"message": {"content": text}}], "usage": usage}).encode()
+        self.send_response(200 if answer else 503)
         self.send_header("Content-Length", str(len(answer)))
         self.end_headers()
         self.wfile.write(answer)
@@ -57,7 +50,7 @@ class Endpoint(BaseHTTPRequestHandler):
 def endpoint(monkeypatch):
     server = ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    Endpoint.requests, Endpoint.wrong, Endpoint.broken, Endpoint.busy, Endpoint.counts = [], [], [], 1, True
+    Endpoint.requests, Endpoint.wrong, Endpoint.broken = [], [], []
     monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{server.server_address[1]}/v1")
     monkeypatch.setenv("OPENAI_API_KEY", "a-key")
     yield Endpoint
@@ -66,54 +59,41 @@ def endpoint(monkeypatch):
 
 
 def command(place, *options: str) -> str:
-    words = [
-        sys.executable,
-        str(ROOT / "examples" / "chat_player.py"),
-        "scripted",
-        "--usage",
-        str(place / "usage.json"),
-    ]
-    return shlex.join([*words, "--pause", "0.01", *options])
+    words = [sys.executable, ROOT / "examples" / "chat_player.py", "scripted", "--usage", place / "usage.json"]
+    return shlex.join([*map(str, words), "--pause", "0.01", *options])
 
 
-def test_a_chat_endpoint_plays(endpoint, tmp_path):
-    endpoint.wrong = ["discard ZZ", "Nothing comes to mind."]
+def test_a_chat_endpoint_plays_and_is_asked_again_where_it_fails_or_errs(endpoint, tmp_path):
+    failures = [b"", b'{"error": "overloaded"}', b"<html>Bad gateway</html>", b'{"choices": []}', b"null"]
+    uncounted = {"choices": [{"message": {"content": "Nothing comes to mind."}}], "usage": None}
+    endpoint.broken, endpoint.wrong = [*failures, json.dumps(uncounted).encode()], ["discard ZZ"]
     player = OutsidePlayer(command(tmp_path, "--temperature", "0.5", "--max-tokens", "900"), limits=PATIENT)
-    part = play_pairs((player, make_player("simple")), MatchSettings(unit="hands", luck=False, limits=PATIENT), 0, 2)
+    part = play_pairs((player, make_player("simple")), MatchSettings(unit="hands", luck=False, limits=PATIENT), 0, 1)
     player.close()
-    assert len(part.games) == 4
-    assert part.faults + player.take_faults() == []
-    decisions, calls = sum(player.decisions.values()), len(endpoint.requests) - 1
-    assert calls == decisions + 2
-    counted = {"answers": calls, "illegal": 2, "prompt_tokens": 100 * calls, "completion_tokens": 7 * calls}
-    assert json.loads((tmp_path / "usage.json").read_text()) == counted
+    assert len(part.games) == 2 and part.faults + player.take_faults() == []
+    answers = len(endpoint.requests) - len(failures)
+    assert answers == sum(player.decisions.values()) + 2
+    counted = {"prompt_tokens": 100 * (answers - 1), "completion_tokens": 7 * (answers - 1)}
+    assert json.loads((tmp_path / "usage.json").read_text()) == {"answers": answers, "illegal": 2, **counted}
     first = endpoint.requests[0]
     assert (first["temperature"], first["max_completion_tokens"], "reasoning_effort" in first) == (0.5, 900, False)
     assert (first["path"], first["key"], first["model"]) == ("/v1/chat/completions", "Bearer a-key", "scripted")
-    assert {each["role"] for each in first["messages"]} == {"system", "user"} and "at most 10 points" in first[
-        "messages"
-    ][0]["content"]
-    assert any(
-        len(each["messages"]) > 2 and "not legal" in each["messages"][-1]["content"] for each in endpoint.requests
-    )
+    system, question = first["messages"]
+    assert (system["role"], question["role"]) == ("system", "user") and "at most 10 points" in system["content"]
+    assert any("not legal" in each["messages"][-1]["content"] for each in endpoint.requests)
 
 
-def play_one(spec: str) -> list[tuple[str, str]]:
+def only_fault(spec: str) -> tuple[str, str]:
     settings = MatchSettings(unit="hands", forfeit="hand", luck=False, limits=PATIENT)
-    return [(fault["kind"], fault["first"]) for fault in play_match(spec, "simple", pairs=1, settings=settings).faults]
-
-
-def test_an_endpoint_that_fails_for_a_while_is_asked_again(endpoint, tmp_path):
-    endpoint.broken = [b'{"error": "overloaded"}', b"<html>Bad gateway</html>", b'{"choices": []}', b"null"]
-    endpoint.counts = False
-    assert play_one(f"cmd:{command(tmp_path)}") == []
+    [fault] = play_match(spec, "simple", pairs=1, settings=settings).faults
+    return fault["kind"], fault["first"]
 
 
 def test_an_endpoint_that_is_gone_or_has_cost_enough_ends_the_program_with_a_sentence(endpoint, tmp_path, monkeypatch):
-    [(kind, words)] = play_one(f"cmd:{command(tmp_path, '--max-total-tokens', '300')}")
+    kind, words = only_fault(f"cmd:{command(tmp_path, '--max-total-tokens', '300')}")
     assert kind == "crash" and "300" in words and "usage.json" in words
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
-    [(kind, words)] = play_one(f"cmd:{command(tmp_path)}")
+    kind, words = only_fault(f"cmd:{command(tmp_path)}")
     assert kind == "crash" and "http://127.0.0.1:9/v1" in words and "refused" in words
 
 
@@ -133,6 +113,4 @@ def test_an_answer_is_found_in_what_models_put_around_it(text, action):
 
 def test_three_wrong_answers_lose_the_hand(endpoint, tmp_path):
     endpoint.wrong = ["sing"] * 3
-    settings = MatchSettings(unit="hands", forfeit="hand", luck=False, limits=PATIENT)
-    result = play_match(f"cmd:{command(tmp_path)}", "simple", pairs=1, settings=settings)
-    assert [(fault["kind"], fault["forfeits"]) for fault in result.faults] == [("illegal move", 1)]
+    assert only_fault(f"cmd:{command(tmp_path)}")[0] == "illegal move"

@@ -1,34 +1,37 @@
-"""Who may use the table in the browser, and that a killed server loses nothing."""
+"""Who may use the table in the browser, who may play there, and that nothing that is sent breaks it."""
 
 import asyncio
 import base64
 import hashlib
-import http.cookiejar
 import json
 import os
+import random
 import re
+import shlex
 import signal
 import socket
 import subprocess
 import sys
-import urllib.parse
-import urllib.request
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from starlette.testclient import TestClient
 
+from agents.play.allowed import check_allowed
 from agents.play.store import Home
+from agents.web.app import run
 from agents.web.browser_session import Sessions
 from agents.web.safety import is_loopback
 from agents.web.server import make_app
 from ginenv.errors import GinError
 from tests.support.refusals import refuses
-from tests.support.web_scenes import TOKEN, browser_of
+from tests.support.scale import SCALE
+from tests.support.session_scenes import LOOSE, NO_MELD, deck, prepared
+from tests.support.web_scenes import ADDRESS, TOKEN, Guest, browser_of, plain
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
-
-OURS = "http://127.0.0.1:8377"
 
 
 @pytest.fixture
@@ -57,13 +60,13 @@ def test_foreign_hosts_and_origins_are_refused(sessions):
     assert status(client, **{"Sec-Fetch-Site": "same-site"}) == 403
     browser = sessions.browser_session("Ann")
     assert browser.session.file.game is None, "nothing that was refused had an effect"
-    assert status(client, Origin=OURS) == 303 and browser.session.file.game is not None
+    assert status(client, Origin=ADDRESS) == 303 and browser.session.file.game is not None
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
 def test_a_token_is_required_on_every_address(sessions, host):
     app = make_app(sessions, "secret-token", {"used-up"}, host)
-    client = TestClient(app, base_url=OURS)
+    client = TestClient(app, base_url=ADDRESS)
     for path in ("/", "/table", "/static/table.css", "/?token=wrong", "/?token=", "/?token=%FF"):
         answer = client.get(path)
         assert answer.status_code == 403 and "token" in answer.text and "Ann" not in answer.text
@@ -72,7 +75,7 @@ def test_a_token_is_required_on_every_address(sessions, host):
     assert "httponly; samesite=" in first.headers["set-cookie"]
     assert "Ann is at the table" in client.get("/").text
     # What a browser's command line shows to others is good once.
-    second, third = (TestClient(app, base_url=OURS) for _ in range(2))
+    second, third = (TestClient(app, base_url=ADDRESS) for _ in range(2))
     assert second.get("/?token=used-up").status_code == 200 and third.get("/?token=used-up").status_code == 403
 
 
@@ -86,9 +89,9 @@ def test_a_cookie_that_this_server_did_not_sign_makes_nobody_anybody(sessions):
     other.post("/players", data={"do": "switch", "name": "Ann"})
     ((_, elsewhere),) = other.cookies.items()
     data = base64.b64encode(json.dumps({"admitted": True, "player": "Ann"}).encode()).decode()
-    forged = [data, f"{data}.{signed.partition('.')[2]}", elsewhere, "Ann", "\xff", signed[:-1], ""]
-    for cookie in [f"{name}={value}" for value in forged] + ["gin_player=Ann", "gin_token=the-token"]:
-        answer = TestClient(client.app, base_url=OURS).get("/", headers={"Cookie": cookie.encode("latin-1")})
+    forged = [data, f"{data}.{signed.partition('.')[2]}", elsewhere, "\xff", signed[:-1], ""]
+    for cookie in [f"{name}={value}" for value in forged] + ["gin_player=Ann", f"gin_token={TOKEN}"]:
+        answer = TestClient(client.app, base_url=ADDRESS).get("/", headers={"Cookie": cookie.encode("latin-1")})
         assert answer.status_code == 403 and "Ann" not in answer.text, cookie
     client.cookies.set("gin_player", "Ann")
     assert "Bob is at the table" in client.get("/").text
@@ -121,10 +124,7 @@ def test_under_a_path_every_address_is_under_it(sessions, stripped):
     assert begun.headers["location"] == f"{root}/table"
     part = client.post(f"{here}/new", data={}, headers={"HX-Request": "true"})
     assert part.headers["hx-redirect"] == f"{root}/"
-    pages = (
-        "/ /table /rules /options /players /records /analysis /watch /practice /mistakes /learned?level=level-1".split()
-    )
-    for page in pages:
+    for page in ("/", "/table", "/rules", "/players", "/watch", "/learned?level=level-1"):
         answer = client.get(here + page)
         assert answer.status_code == 200
         addresses = re.findall(r'\b(?:href|action|src|hx-get|hx-post)="(/[^"]*)"', answer.text)
@@ -183,76 +183,183 @@ def test_the_vendored_script_is_the_one_that_is_named():
     assert "Zero-Clause BSD" in (folder / "htmx.LICENSE").read_text()
 
 
-_PROGRAM = "import sys; sys.argv[0] = 'gin'; from agents.cli import main; main()"
-
-
-class Server:
-    """The program in a process of its own."""
-
-    def __init__(self, home: Path, *arguments: str) -> None:
-        options = ["--no-browser", "--port", "0", "--home", str(home), *arguments]
-        command = [sys.executable, "-c", _PROGRAM, "web", *options]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        assert self.process.stdout is not None
-        self.line = self.process.stdout.readline()
-        found = re.search(r"(http://\S+)/(\?token=\S+)", self.line)
-        self.address, entrance = found.groups() if found else ("", "")
-        self.cookies = http.cookiejar.CookieJar()
-        self._opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(self.cookies))
-        self.ask(f"/{entrance}")
-
-    def ask(self, path: str, fields: dict[str, str] | None = None) -> str:
-        data = urllib.parse.urlencode(fields).encode() if fields is not None else None
-        with self._opener.open(self.address + path, data, timeout=300) as answer:
-            return answer.read().decode()
-
-    def kill(self) -> None:
-        self.process.kill()
-        self.process.wait()
-
-
 @pytest.mark.slow
 def test_the_program_prints_its_address_and_stops_on_request(tmp_path):
-    server = Server(tmp_path)
-    try:
-        assert server.line.startswith("The table is at http://127.0.0.1:")
-        assert "Who plays?" in server.ask("/")
-        port = server.address.rpartition(":")[2]
-        words = ["web", "--no-browser", "--home", str(tmp_path), "--port", port]
-        command = [sys.executable, "-c", _PROGRAM, *words]
-        second = subprocess.run(command, capture_output=True, text=True, timeout=60)
-        assert second.returncode != 0 and "cannot be listened on" in second.stderr and "--port" in second.stderr
-        assert "Traceback" not in second.stderr
-        server.process.send_signal(signal.SIGINT)
-        assert server.process.wait(timeout=20) in (0, -signal.SIGINT, 130, 1)
-    finally:
-        server.kill()
-
-
-def test_an_answer_does_not_wait_for_an_acknowledgement():
-    from agents.web.listening import listen
-
-    async def delays() -> int:
-        found = asyncio.get_running_loop().create_future()
-
-        async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            found.set_result(writer.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
-            writer.close()
-
-        listening = listen("127.0.0.1", 0)
-        async with await asyncio.start_server(answer, sock=listening):
-            _, writer = await asyncio.open_connection(*listening.getsockname())
-            writer.close()
-            return await asyncio.wait_for(found, 60)
-
-    assert asyncio.run(delays()) != 0
+    program = [sys.executable, "-c", "from agents.cli import main; main()", "web", "--no-browser"]
+    with subprocess.Popen([*program, "--port", "0", "--home", str(tmp_path)], stdout=-1, text=True) as process:
+        assert process.stdout is not None
+        try:
+            assert process.stdout.readline().startswith("The table is at http://127.0.0.1:")
+            process.send_signal(signal.SIGINT)
+            assert process.wait(timeout=60) in (0, -signal.SIGINT, 130, 1)
+        finally:
+            process.kill()
 
 
 def test_where_it_listens_is_checked(tmp_path, monkeypatch):
-    from agents.web.app import run
-
     monkeypatch.setitem(os.environ, "GINENV_HOME", str(tmp_path))
-    with refuses(GinError, "--port", 0, 65535):
-        run(["--no-browser", "--port", "99999"])
-    with refuses(GinError, "192.0.2.1"):
-        run(["--no-browser", "--port", "0", "--host", "192.0.2.1"])
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        for options in (["--port", "99999"], ["--port", "0", "--host", "192.0.2.1"], ["--port", str(port)]):
+            with refuses(GinError, options[-1]):
+                run(["--no-browser", *options])
+
+
+def names_of(folder: Path) -> list[str]:
+    """Players that a stranger would name: a program that leaves a trace, paths that exist and paths that do not."""
+    trace = shlex.join([sys.executable, "-c", f"open({str(folder / 'trace')!r}, 'w')"])
+    made = folder / "there"
+    made.mkdir(exist_ok=True)
+    (made / "level.json").write_text("{}")
+    paths = [str(made), str(folder / "absent"), f"{made}:learn=false", f"./{made.name}", "/etc", "/etc/passwd"]
+    options = [f"level-2:profile={made}", f"level-2:profile={folder / 'absent'}", f"search:network={made}"]
+    huge = ["search:worlds=65536", "search:milliseconds=3600000", "level-4:worlds=4096", "population:count=100000000"]
+    return [f"cmd:{trace}", "py:os:system", *paths, *options, *huge, "search:worlds=nan", "network:temperature=1e400"]
+
+
+def test_no_form_or_address_names_a_program_or_a_path(guest, tmp_path):
+    ann: Guest = guest()
+    for name in names_of(tmp_path):
+        answers = [
+            ann.client.post("/options", data={"opponent": name}),
+            ann.client.post("/watch", data={"first": name, "second": "simple", "rules": "eaai", "seed": ""}),
+            ann.client.post("/watch", data={"first": "simple", "second": name, "rules": "eaai", "seed": "1"}),
+            ann.client.post("/analysis/seed", data={"first": name, "second": "simple", "rules": "eaai", "seed": "1"}),
+            ann.client.get("/learned", params={"level": name}),
+            ann.client.post("/learned", data={"level": name, "sure": "1"}),
+        ]
+        for answer in answers:
+            assert 'class="say warning"' in answer.text, (name, answer.url)
+        assert ann.browser.session.options.opponent == "formula"
+    assert not (tmp_path / "trace").exists() and not (tmp_path / "absent").exists()
+
+
+def test_a_refusal_does_not_tell_whether_a_path_exists(guest, tmp_path):
+    ann: Guest = guest()
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "level.json").write_text("{}")
+    (tmp_path / "file").write_text("")
+
+    def refusal(name: str) -> str:
+        path = str(tmp_path / name)
+        return plain(ann.post("/options", opponent=path)).replace(path, "PATH")
+
+    assert len({refusal(name) for name in ("full", "file", "none")}) == 1
+
+
+def test_a_store_names_no_program_and_no_path(guest, tmp_path):
+    for name in names_of(tmp_path)[:3]:
+        ann: Guest = guest(prepared("eaai", deck(LOOSE, NO_MELD, "KD", "KC"), 0))
+        ann.browser.session.file.game |= {"opponent": name}
+        ann.browser.session.file.options = ann.browser.session.options.model_copy(update={"opponent": name})
+        ann.browser.session.file.save()
+        ann.close()
+        again: Guest = guest()
+        for path in ("/", "/table", "/rules", "/learned", "/watch"):
+            assert again.client.get(path).status_code in (200, 400), (name, path)
+        assert "There is an unfinished game" in plain(again.post("/new", sure="1")), "nothing is lost"
+        again.close()
+    assert not (tmp_path / "trace").exists() and not (tmp_path / "absent").exists()
+
+
+def test_what_the_command_line_names_plays(guest, directory):
+    name = str(directory)
+    ann: Guest = guest(allowed=[name])
+    assert f'value="{name}"' in ann.get("/rules")
+    assert "Your opponent is" in plain(ann.post("/options", opponent=name))
+    assert "step 1" in plain(ann.post("/watch", first=name, second="simple", rules="openspiel", seed="1"))
+    with pytest.raises(GinError):
+        check_allowed(f"{name}/..", [name])
+
+
+def test_registered_players_take_options_that_name_no_file():
+    for name in ("style:knock=5,base=easy", "search:worlds=64,slack=1", "level-4:learn=false", "network:commits=true"):
+        check_allowed(name, ())
+
+
+def test_in_the_terminal_a_store_names_no_program_either(talk, tmp_path):
+    name = names_of(tmp_path)[0]
+    talk.session.file.options = talk.session.options.model_copy(update={"opponent": name})
+    with pytest.raises(GinError):
+        talk.say(new=True)
+    assert talk.session.file.game is None and not (tmp_path / "trace").exists()
+
+
+# Whatever a client sends, the answer is a page or one sentence, and the server goes on.
+CASES = 400
+PATHS = "/ /ready /new /players /rules /options /table /statistics /watch /records /replay /analysis /analysis/seed /try".split()
+PATHS += [
+    "/mistakes",
+    "/results",
+    "/results/report",
+    "/static/table.css",
+    "/records/\0.gin",
+    "/static/..",
+    "/\xff{}<>",
+    "/table/x",
+]
+# Of queries and of forms alike.
+FIELDS = "do name sure preset target opponent rules back at card picked place number by which level game hand record run subject".split()
+FIELDS += "move tried last kind file text seed first second sort cloth learning token".split()
+ODD = ["", "9" * 5000, "\0", "\x1b[31m", "\ud800", "𝕏" * 300, "gin1 x", "ginrecord 1 game", "x" * 70_000, "gr,target="]
+ODD += "0 -1 1 ² ٣ 1e3 nan é ../../etc/passwd <script> cmd:true /etc formula: formula:x 7C 1X hint create switch free on gr".split()
+HEADERS = {
+    "host": ["", "[", "[::1]:x", "127.0.0.1:99999999", "\xff", "127.0.0.1@evil"],
+    "origin": ["null", "http://[x", "//", f"{ADDRESS}/", "\xff", ADDRESS],
+    "content-type": [
+        "multipart/form-data; boundary=x; charset=punycode",
+        "\xff",
+        ";",
+        "application/x-www-form-urlencoded; charset=idna",
+    ],
+    "cookie": ["=", ";;;", "\xff=\xff", "a=" + "b" * 9000, 'x="\\377"'],
+    "hx-request": ["true", "\xff"],
+}
+BODIES = [b"", b"&" * 500, b"%ff=%ff", b"\xff\xfe", b"--x\r\n", b"x" * 2_000_001]
+
+
+def request_of(draw: random.Random, cookie: str) -> tuple[dict[str, object], bytes]:
+    """A request as a server hands it to the application: its scope and its body."""
+    headers = {"host": "127.0.0.1:8377", "cookie": cookie, "content-type": "application/x-www-form-urlencoded"}
+    headers |= {name: draw.choice(values) for name, values in HEADERS.items() if draw.random() < 0.07}
+    pairs = [(draw.choice(FIELDS), draw.choice(ODD)) for _ in range(draw.randrange(5))]
+    fields, method = (
+        urlencode(pairs, errors="surrogatepass").encode(),
+        draw.choice(["GET", "GET", "POST", "POST", "POST", "PUT"]),
+    )
+    body = draw.choice(BODIES) if draw.random() < 0.2 else fields
+    scope = {"type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "scheme": "http", "root_path": ""}
+    scope |= {"method": method, "path": draw.choice(PATHS), "query_string": b"" if method == "POST" else fields}
+    return scope | {"headers": [(name.encode(), text.encode("latin-1")) for name, text in headers.items()]}, body
+
+
+async def answer_of(app: Any, scope: dict[str, object], body: bytes) -> tuple[int, bytes]:
+    """Status and text of an answer; an error in the application is raised."""
+    sent: list[Any] = []
+
+    async def receive() -> dict[str, object]:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    await app(scope, receive, send)
+    return sent[0]["status"], b"".join(message.get("body", b"") for message in sent)
+
+
+def test_nothing_that_is_sent_breaks_the_server(guest):
+    ann: Guest = guest(prepared("eaai", deck(LOOSE, NO_MELD, "KD", "KC"), 0))
+    ann.get("/table")
+    ((name, value),) = ann.client.cookies.items()
+    draw, statuses = random.Random(44), set()
+
+    async def send_all() -> None:
+        for _ in range(CASES * SCALE):
+            scope, body = request_of(draw, f"{name}={value}")
+            status, text = await answer_of(ann.client.app, scope, body)
+            assert status < 500 and b"Traceback" not in text, (scope, body[:200])
+            statuses.add(status)
+
+    asyncio.run(send_all())
+    assert {200, 303, 400, 403, 404, 405, 413, 415, 421} <= statuses
+    assert ann.client.get("/players").status_code == 200

@@ -34,7 +34,7 @@ from ginenv.view.replay import Replay, SeatCards
 _WINNERS = {0: "you", 1: "opponent", NOBODY: "nobody"}
 
 
-def cards_mask(names: Iterable[str]) -> int:
+def _cards_mask(names: Iterable[str]) -> int:
     """Some cards by their names as a mask; raises ``GinError`` if one comes twice."""
     cards = [parse_card(name) for name in names]
     if len(set(cards)) < len(cards):
@@ -59,7 +59,7 @@ class HandReader:
     def __init__(self, rules: Rules, deal: Deal) -> None:
         self.rules, self.deal = rules, deal
         self.events: list[Message] = [deal]
-        self._cards, self._drawn, self._shown = cards_mask(deal.cards), NO_CARD, 0
+        self._cards, self._drawn, self._shown = _cards_mask(deal.cards), NO_CARD, 0
         # Public actions with the seat's own cards before each.
         self._actions: list[tuple[int, int]] = []
         self._knock: CardEvent | None = None
@@ -105,9 +105,9 @@ class HandReader:
         elif not isinstance(event, HandOver):
             raise GinError("nobody has knocked")
         if isinstance(event, Spread) and event.who == "opponent":
-            self._shown = cards_mask([card for meld in event.melds for card in meld] + event.deadwood)
+            self._shown = _cards_mask([card for meld in event.melds for card in meld] + event.deadwood)
         elif isinstance(event, LayOff | Shown) and event.who == "opponent":
-            self._shown |= cards_mask(event.cards)
+            self._shown |= _cards_mask(event.cards)
         self.events.append(event)
 
     def _act(self, action: int, who: str) -> None:
@@ -220,7 +220,7 @@ class HandReader:
 
 def _arrangement(cards: int, limit: int, spread: Spread) -> int:
     """The number of the arrangement that was spread."""
-    melds = {cards_mask(meld) for meld in spread.melds}
+    melds = {_cards_mask(meld) for meld in spread.melds}
     for number in range(min(int(nth_arrangement(cards, limit, 0)[0]), MAX_ARRANGEMENTS)):
         if {int(meld) for meld in nth_arrangement(cards, limit, number)[1:] if meld} == melds:
             return number

@@ -52,7 +52,7 @@ class Message(BaseModel):
         return value
 
 
-def rules_schema() -> dict[str, Any]:
+def _rules_schema() -> dict[str, Any]:
     """The JSON schema of rules: a preset's name, with or without changes, or an object of fields (``preset`` names the one to change)."""
     fields: dict[str, Any] = {"preset": {"type": "string", "description": "the preset that the other fields change"}}
     for field in dataclasses.fields(Rules):
@@ -76,7 +76,7 @@ def _read_rules(value: Any) -> Rules:
         raise GinError("an object of rules names each rule by a text") from None
 
 
-RulesField = Annotated[Rules, PlainValidator(_read_rules), WithJsonSchema(rules_schema())]
+RulesField = Annotated[Rules, PlainValidator(_read_rules), WithJsonSchema(_rules_schema())]
 Card = Annotated[str, Field(pattern=r"^[A2-9TJQK][SCDH]$", examples=["7C"])]
 Cards = Annotated[list[Card], Field(max_length=52)]
 Melds = Annotated[list[Cards], Field(max_length=4)]

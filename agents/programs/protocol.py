@@ -66,7 +66,7 @@ encode = json.JSONEncoder(separators=(",", ":")).encode
 _FIXED_TEXTS = {key: encode(names)[1:-1] for key, names in _FIXED.items()}
 
 
-def card_names(mask: int, before: str = "") -> list[str]:
+def _card_names(mask: int, before: str = "") -> list[str]:
     """Names of the cards of a mask, in ascending order, each with the same words before it."""
     return [before + _CARDS[card] for card in cards_of(mask)]
 
@@ -78,12 +78,12 @@ class _SuitTexts(dict[int, str]):
         self.suit, self.before = suit, before
 
     def __missing__(self, ranks: int) -> str:
-        self[ranks] = text = "".join(f'"{name}",' for name in card_names(ranks << 13 * self.suit, self.before))
+        self[ranks] = text = "".join(f'"{name}",' for name in _card_names(ranks << 13 * self.suit, self.before))
         return text
 
 
 def _texts(before: str = "") -> Callable[[int], str]:
-    """A function like ``card_names`` with these words before each card; it returns JSON texts with commas between them."""
+    """A function like ``_card_names`` with these words before each card; it returns JSON texts with commas between them."""
     spades, clubs, diamonds, hearts = (_SuitTexts(suit, before) for suit in range(4))
 
     def texts(mask: int) -> str:
@@ -261,10 +261,10 @@ def legal_texts(view: Seen) -> list[str]:
     discards, knocks, others = view.discards, view.knocks, view.others
     phase = view.phase
     if phase == PHASE_DISCARD:
-        return card_names(discards, _DISCARD) + card_names(knocks, _KNOCK)
+        return _card_names(discards, _DISCARD) + _card_names(knocks, _KNOCK)
     if phase == PHASE_SPREAD:
         return [f"spread {k}" for k in cards_of(discards)]
-    return card_names(discards, _LAY_OFF) + _FIXED[others, phase == PHASE_LAYOFF]
+    return _card_names(discards, _LAY_OFF) + _FIXED[others, phase == PHASE_LAYOFF]
 
 
 def may_play(view: Seen, action: int) -> bool:
@@ -279,7 +279,7 @@ def spread_choices(view: Seen) -> list[list[list[str]]]:
     """The arrangements that the knocker may choose among, in the order of ``spread 0``, ``spread 1``, ..."""
     cards, limit = view.hand, view.limit
     count = min(int(nth_arrangement(cards, limit, 0)[0]), MAX_ARRANGEMENTS)
-    return [[card_names(int(meld)) for meld in nth_arrangement(cards, limit, k)[1:] if meld] for k in range(count)]
+    return [[_card_names(int(meld)) for meld in nth_arrangement(cards, limit, k)[1:] if meld] for k in range(count)]
 
 
 def _legal(view: Seen) -> str:

@@ -129,7 +129,7 @@ def _melds(melds: Iterable[Iterable[str]]) -> str:
     return ", ".join(map(_cards, melds)) or "no melds"
 
 
-def event_words(event: dict[str, Any]) -> str:
+def _event_words(event: dict[str, Any]) -> str:
     """An event as a sentence."""
     if event["event"] == "deal":
         upcard = f"; the upcard is {event['upcard']}" if event["upcard"] else ""
@@ -184,5 +184,5 @@ def question_words(game: dict[str, Any]) -> str:
 
 def entry_words(game: dict[str, Any]) -> str:
     """What has happened, and the question if there is one."""
-    news = " ".join(map(event_words, game["events"]))
+    news = " ".join(map(_event_words, game["events"]))
     return "\n".join(filter(None, [news, question_words(game) if "legal" in game else ""]))

@@ -39,7 +39,7 @@ def static_file(name: str) -> bytes:
 
 
 @cache
-def static_link(name: str) -> str:
+def _static_link(name: str) -> str:
     """The address of such a file; it changes with the file's content."""
     return f"/static/{name}?{hashlib.sha256(static_file(name)).hexdigest()[:12]}"
 
@@ -58,7 +58,7 @@ def card_image(card: int | str, label: str = "", extra: str = "") -> Markup:
     name = card if isinstance(card, str) else card_name(card)
     accessible_name = Markup('role="img" aria-label="{}"').format(label) if label else Markup('aria-hidden="true"')
     return Markup('<svg class="face {}" data-name="{}" viewBox="0 0 100 140" {}><use href="{}#{}"/></svg>').format(
-        extra, name, accessible_name, static_link("cards.svg"), name
+        extra, name, accessible_name, _static_link("cards.svg"), name
     )
 
 
@@ -82,7 +82,7 @@ def with_symbols(text: str) -> Markup:
 def _templates() -> Environment:
     found = environment("agents.web")
     found.filters.update(symbols=with_symbols, opponent=display_opponent, rules=display_rules)
-    found.globals.update(link=static_link, card_image=card_image, card_words=card_words)
+    found.globals.update(link=_static_link, card_image=card_image, card_words=card_words)
     return found
 
 

@@ -52,7 +52,6 @@ _PAGES = {
     "/results": {"GET": "results:results"},
     "/results/report": {"GET": "results:report"},
 }
-_PLAIN_WORDS = {404: "Page not found."}
 # Addresses for which one need not have a seat yet.
 _FOR_ALL = ("/players",)
 # Addresses that are not for somebody who was invited to one seat: other people's affairs.
@@ -163,7 +162,7 @@ def _address(http_request: HTTPRequest) -> str:
 def _static(http_request: HTTPRequest) -> Response:
     name = http_request.path_params["name"]
     if name not in STATIC:
-        raise HTTPException(404, f"There is no file {name!r} here.")
+        raise HTTPException(404)
     return Response(
         static_file(name), media_type=STATIC[name], headers={"Cache-Control": "public, max-age=31536000, immutable"}
     )
@@ -173,8 +172,9 @@ async def _problem(http_request: HTTPRequest, error: Exception) -> Response:
     status, words = (
         (error.status_code, error.detail) if isinstance(error, HTTPException) else (500, "Something went wrong here.")
     )
-    heading = "There is no such page" if status == 404 else "That is not possible"
-    words = _PLAIN_WORDS.get(status, words)
+    heading = "That is not possible"
+    if status == 404:
+        heading, words = "There is no such page", "Page not found."
     request = Request(
         http_request.app, http_request.url.path, QueryParams(), {}, {}, http_request.headers.get("hx-request") == "true"
     )

@@ -148,7 +148,7 @@ def _limit(view: Any) -> str:
     return words + (", counts double" if view["doubled"] else "")
 
 
-def back_of(browser: BrowserSession) -> str:
+def _card_back(browser: BrowserSession) -> str:
     """The back of the cards: the player's choice, or another one for every hand."""
     options = browser.session.options
     if not options.change_back or browser.session.game is None:
@@ -222,7 +222,7 @@ def table_values(browser: BrowserSession) -> dict[str, Any]:
         "hint": browser.hint[1] if browser.hint is not None else "",
         "trouble": browser.trouble,
         "to_gin": live.game.play_to_gin,
-        "back": back_of(browser),
+        "back": _card_back(browser),
         "sorting": live.sorting,
     }
 

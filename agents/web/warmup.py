@@ -48,7 +48,7 @@ class Preparations:
         if parse_player(opponent).kind not in player_names():
             opponent = _OPPONENT
         if (opponent, rules) not in self._jobs:
-            self._jobs[opponent, rules] = Job(partial(make_ready, opponent, rules), self._slot)
+            self._jobs[opponent, rules] = Job(partial(_make_ready, opponent, rules), self._slot)
         return self._jobs[opponent, rules]
 
     def prepare_hints(self, source: str) -> None:
@@ -64,16 +64,9 @@ def _load_analyst(waiting: list[Job]) -> None:
     load_analyst().decision(Hand.deal(RULES[0], seed=1).view())
 
 
-def make_ready(opponent: str, rules: str, tell: Callable[[int, int], None], wait: float = _WAIT) -> None:
-    """Plays a hand in a store that is thrown away, and draws the table after every action.
-
-    Args:
-        opponent: who plays in it.
-        rules: rules of the game.
-        tell: called with how many hands are done, and how many there are.
-        wait: seconds to wait before.
-    """
-    time.sleep(wait)
+def _make_ready(opponent: str, rules: str, tell: Callable[[int, int], None]) -> None:
+    """Plays a hand in a store that is thrown away, and draws the table after every action."""
+    time.sleep(_WAIT)
     tell(0, 1)
     rehearse(opponent, draw, rules)
 

@@ -37,7 +37,7 @@ _PART_OPTIONS: Any = {"no_cfunc_wrapper": True, "no_cpython_wrapper": True}
 # Compiling is announced once it has taken this long.
 _SILENT_SECONDS = 0.4
 _COMPILING = (
-    "compiling what is used for the first time (up to half a minute; 'gin warm' compiles everything at once) ..."
+    "compiling what is used for the first time, once after an installation ('gin warm' compiles everything) ..."
 )
 
 
