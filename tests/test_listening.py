@@ -96,6 +96,12 @@ def test_a_connection_with_a_request_in_work_makes_no_room():
     assert busy not in dropped and dropped[0] is idle and len(dropped) == 4
 
 
+def test_an_answer_does_not_wait_for_an_acknowledgement():
+    with listening.listen("127.0.0.1", 0) as where:
+        # Else asyncio leaves Nagle's algorithm on.
+        assert where.proto == socket.IPPROTO_TCP
+
+
 def test_a_log_takes_few_lines_a_minute():
     lines, record = listening._RateLimit(), logging.LogRecord("asyncio", 40, "", 0, "out of files", None, None)
     assert sum(lines.filter(record) for _ in range(1000)) == listening._LINES_PER_MINUTE

@@ -90,7 +90,6 @@ def test_after_a_cancelled_call_it_is_the_players_turn(tmp_path, monkeypatch):
             await asyncio.sleep(0.01)
         playing.cancel()
         monkeypatch.setattr(Engine, "decide", real)
-        await text_of("result", hand=1)
         text = await text_of("view", hand=1)
         assert "The opponent" in text and (legal_in(text)[0] or "is over" in text)
 

@@ -21,10 +21,10 @@ TOKEN = "a-token-for-tests-1234"
 
 
 class Served:
-    """A server's process."""
+    """A server that runs."""
 
-    def __init__(self, process: subprocess.Popen[str], url: str) -> None:
-        self.process, self.url = process, url
+    def __init__(self, url: str) -> None:
+        self.url = url
 
     def call(self, method: str, path: str, body: object = None, token: str = TOKEN) -> tuple[int, Any]:
         """Status and answer of a request."""
@@ -51,7 +51,7 @@ def serving(home: Path, *options: str) -> Iterator[Served]:
         line = process.stdout.readline()
         found = re.search(r"http://\S+", line)
         assert found, line
-        yield Served(process, found[0])
+        yield Served(found[0])
     finally:
         process.kill()
         process.wait()
