@@ -14,13 +14,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ginenv.engine.cards import parse_cards
 from ginenv.engine.engine import End
 from ginenv.engine.rules import PRESETS, Rules, get_rules
 from ginenv.errors import IllegalActionError, RulesError
-from ginenv.pictures.sheet import score_sheet
 from tests.support.refusals import refuses
-from tests.support.scenes import PROBES, SOURCES, won
+from tests.support.scenes import PROBES, SOURCES
 
 # ------------------------------------------------------------------ what the sources say
 
@@ -139,11 +137,10 @@ def expected(row: str, source: str) -> Any:
     return EXPECTED[row][0][0]
 
 
-@pytest.mark.parametrize(
-    ("row", "source"), [(row, source) for row in PROBES for source in SOURCES], ids=lambda part: part
-)
-def test_rule(row, source):
-    assert PROBES[row](SOURCES[source]) == expected(row, source)
+@pytest.mark.parametrize("row", PROBES)
+def test_rule(row):
+    seen = {source: PROBES[row](rules) for source, rules in SOURCES.items()}
+    assert seen == {source: expected(row, source) for source in SOURCES}
 
 
 # Rows that show a rule, for every rule; and other values to change it to.
@@ -225,68 +222,36 @@ def test_a_changed_rule_fails_a_row(field):
     assert seen, "no source shows this rule"
 
 
-def test_the_example_score_sheet_comes_out_at_158():
-    """DG's own example: 36 | 38, 78 | 38, 78 | 75, 108 | 75; 283 | 125; net 158."""
-    hands = [(0, 36), (1, 38), (0, 42), (1, 37), (0, 30)]
-    outcomes = [won(seat, points) for seat, points in hands]
-    outcomes[2] = dataclasses.replace(outcomes[2], laid_off=tuple(parse_cards("7C 8C")))
-    sheet = score_sheet(PRESETS["dg-standard"], outcomes)
-    assert [running for _, running in sheet.rows] == [(36, 0), (36, 38), (78, 38), (78, 75), (108, 75)]
-    assert sheet.closing == (("bonus", (100, 0)), ("boxes", (75, 50)))
-    assert (sheet.totals, sheet.winner, sheet.net) == ((283, 125), 0, 158)
-    text = sheet.to_text(("You", "Formula"))
-    assert "283 |      125" in text and text.splitlines()[-2:] == ["won by You, net 158", "laid off in hand 3: 7C 8C"]
-    with refuses(ValueError, 6, 5):
-        score_sheet(PRESETS["dg-standard"], [*outcomes, won(0, 1)])
-
-
 # ------------------------------------------------------------------ the value itself
 
 
-@pytest.mark.parametrize("name", SOURCES)
-def test_rules_go_both_ways_as_json(name):
-    rules = SOURCES[name]
-    again = get_rules(json.loads(rules.to_json()))
-    assert again == rules and again.hash == rules.hash
-
-
-def test_hashes_are_equal_exactly_for_equal_rules():
+def test_rules_go_both_ways_as_json_and_hashes_are_equal_exactly_for_equal_rules():
+    for rules in SOURCES.values():
+        again = get_rules(json.loads(rules.to_json()))
+        assert again == rules and again.hash == rules.hash
     assert len({rules.hash for rules in SOURCES.values()}) == len(SOURCES)
     assert len({rules.block.tobytes() for rules in PRESETS.values()}) == len(PRESETS)
     # Stable: results and checkpoints name rules by it.
     assert PRESETS["eaai"].hash == "9cad3641c884"
 
 
-def test_a_preset_with_changes():
-    assert get_rules({"preset": "eaai", "target": 150}) == PRESETS["eaai"].replace(target=150)
-    assert get_rules(PRESETS["gr"]) is PRESETS["gr"] and get_rules("gr") is PRESETS["gr"]
-
-
-@pytest.mark.parametrize(
-    ("changes", "facts"),
-    [
+def test_a_wrong_value_names_field_value_and_what_is_allowed():
+    for changes, facts in (
         ({"knock_limit": 11}, ["knock_limit", 0, 10, 11]),
-        ({"knock_limit": -1}, ["knock_limit", 0, 10, -1]),
         ({"knock_limit": True}, ["knock_limit", 0, 10, True]),
         ({"gin_bonus": 2.5}, ["gin_bonus", 0, 200, 2.5]),
-        ({"target": 501}, ["target", 0, 500, 501]),
         ({"layoff": "byhand"}, ["layoff", "best", "deadwood-only", "by-hand", "byhand"]),
-        ({"deal": 11}, ["deal", "traditional", "eleven-ten", 11]),
         ({"oklahoma": 1}, ["oklahoma", "true", "false", 1]),
         ({"knok_limit": 10}, ["knok_limit", "knock_limit"]),
         ({"suits": 2, "ranks": 11}, ["hand_size", 24, 11, 2, 22]),
         ({"ranks": 5}, ["hand_size", 24, 5, 20]),
-        ({"big_gin_bonus": 201}, ["big_gin_bonus", 0, 200, 201]),
-    ],
-)
-def test_a_wrong_value_names_field_value_and_what_is_allowed(changes, facts):
-    with refuses(RulesError, *facts):
-        PRESETS["eaai"].replace(**changes)
+    ):
+        with refuses(RulesError, *facts):
+            PRESETS["eaai"].replace(**changes)
 
 
-@pytest.mark.parametrize(
-    ("preset", "changes"),
-    [
+def test_a_rule_that_can_have_no_effect_is_refused():
+    for preset, changes in (
         ("eaai", {"oklahoma_ace": "gin"}),
         ("dg-oklahoma", {"oklahoma_ace": "gin", "knock_limit": 0}),
         ("dg-oklahoma", {"eleven_ten_oklahoma": "first-discard"}),
@@ -300,11 +265,9 @@ def test_a_wrong_value_names_field_value_and_what_is_allowed(changes, facts):
         ("eaai", {"gin_boxes": 2}),
         ("eaai", {"undercut_boxes": 1}),
         ("dg-standard", {"big_gin_boxes": 3}),
-    ],
-)
-def test_a_rule_that_can_have_no_effect_is_refused(preset, changes):
-    with refuses(RulesError, *list(changes)[:1]):
-        PRESETS[preset].replace(**changes)
+    ):
+        with refuses(RulesError, *list(changes)[:1]):
+            PRESETS[preset].replace(**changes)
 
 
 def test_rules_left_without_effect_fall_back_and_leave_no_second_hash():
@@ -316,7 +279,9 @@ def test_rules_left_without_effect_fall_back_and_leave_no_second_hash():
     assert not SOURCES["gr-eleven-oklahoma"].replace(first_turn_knock=False).first_turn_knock
 
 
-def test_changes_stand_behind_a_presets_name():
+def test_a_preset_is_named_with_changes_behind_it():
+    assert get_rules({"preset": "eaai", "target": 150}) == PRESETS["eaai"].replace(target=150)
+    assert get_rules(PRESETS["gr"]) is PRESETS["gr"] and get_rules("gr") is PRESETS["gr"]
     assert get_rules("gr,target=250,undercut_on_tie=false") == get_rules("gr").replace(
         target=250, undercut_on_tie=False
     )
