@@ -66,6 +66,12 @@ def test_arrays_of_another_kind_are_refused_in_a_sentence(name: str) -> None:
         assert "\n" not in str(caught.value) and len(str(caught.value)) < 700, (kind, str(caught.value))
 
 
+def test_there_is_no_view_of_a_third_seat() -> None:
+    for seat in (2, -1, 256, 0.5):
+        with refuses(GinError, 0, 1):
+            make_views(HAND.state, seat)  # type: ignore[arg-type]
+
+
 def test_a_single_record_is_a_batch_of_one() -> None:
     assert format_view(VIEWS[0]) == format_view(VIEWS)
     assert np.array_equal(encode_views(VIEWS[0]), encode_views(VIEWS))

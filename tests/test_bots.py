@@ -28,7 +28,7 @@ def command(tmp_path_factory):
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_bot_conforms_and_can_be_read_in_one_sitting(language, command):
     assert 100 <= len((BOTS / LANGUAGES[language]).read_text(encoding="utf-8").splitlines()) <= 200
-    found = check(command(language), hands=6, limits=PATIENT)
+    found = check(command(language), hands=4, limits=PATIENT)
     assert not found.wrong
     # Not even that it plays differently when games come one at a time.
     assert all(note.startswith("was not asked in the phase") for note in found.notes)
@@ -38,12 +38,12 @@ def test_a_bot_conforms_and_can_be_read_in_one_sitting(language, command):
 def test_all_bots_play_the_same_game(language, command):
     def games(language):
         return play_match(
-            f"cmd:{command(language)}", "simple", pairs=8, settings=MatchSettings(salt=SALT, limits=PATIENT)
+            f"cmd:{command(language)}", "simple", pairs=4, settings=MatchSettings(salt=SALT, limits=PATIENT)
         ).games
 
     np.testing.assert_array_equal(games(language), games("cpp"))
 
 
 def test_their_strategy_beats_the_simple_player(command):
-    result = play_match(f"cmd:{command('cpp')}", "simple", pairs=150, settings=MatchSettings(salt=SALT, limits=PATIENT))
+    result = play_match(f"cmd:{command('cpp')}", "simple", pairs=60, settings=MatchSettings(salt=SALT, limits=PATIENT))
     assert not result.faults and result.share.low > 0.5

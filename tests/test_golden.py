@@ -16,11 +16,11 @@ from ginenv.engine.rules import PRESETS
 DEALS, GAMES, SEED = 2000, 60, 2026
 
 
-def golden(rules: str, batch: int = 1) -> str:
+def golden(rules: str) -> str:
     """The counts of a preset as one line: hands and whole games, played eagerly; hands played at random."""
-    eager = perft(rules, DEALS, SEED, Policy.EAGER, batch=batch)
-    games = perft(rules, GAMES, SEED, Policy.EAGER, games=True, batch=batch)
-    random = perft(rules, DEALS, SEED, Policy.RANDOM, batch=batch)
+    eager = perft(rules, DEALS, SEED, Policy.EAGER)
+    games = perft(rules, GAMES, SEED, Policy.EAGER, games=True)
+    random = perft(rules, DEALS, SEED, Policy.RANDOM)
     return " ; ".join(_line(counts) for counts in (eager, games, random))
 
 
@@ -41,16 +41,9 @@ def test_every_preset_has_golden_counts():
     assert set(GOLDEN) == set(PRESETS)
 
 
-# Presets whose hands run through different code; a batch is a loop around it.
-_BATCHED = ("eaai", "ht1", "ht2-traditional", "openspiel")
-
-
-@pytest.mark.parametrize(
-    ("rules", "batch"),
-    [*((rules, 256) for rules in GOLDEN), *((rules, batch) for rules in _BATCHED for batch in (1, 7))],
-)
-def test_golden_counts_at_every_batch_size(rules, batch):
-    assert golden(rules, batch) == GOLDEN[rules]
+@pytest.mark.parametrize("rules", GOLDEN)
+def test_golden_counts(rules):
+    assert golden(rules) == GOLDEN[rules]
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ import pytest
 from ginenv.engine.actions import KNOCK
 from ginenv.engine.jit import kernel
 from ginenv.engine.melds import deadwood
-from ginenv.engine.rules import PRESETS
 from ginenv.engine.state import NO_CARD
 from ginenv.hands.hand import Hand
 from ginenv.view.history import (
@@ -61,10 +60,10 @@ def play(rules: str, seed: int) -> list[tuple[Hand, list[Move]]]:
     return played
 
 
-@pytest.mark.parametrize("rules", PRESETS)
+@pytest.mark.parametrize("rules", ["eaai", "dg-standard", "ht1", "ht2-traditional", "openspiel"])
 def test_both_seats_read_what_was_played(rules: str) -> None:
     seen = set()
-    for seed in range(100 if rules == "ht1" else 20):
+    for seed in range(60 if rules == "ht1" else 10):
         for hand, expected_moves in play(rules, seed):
             for seat in range(2):
                 mine = [move._replace(seat=move.seat ^ seat) for move in expected_moves]

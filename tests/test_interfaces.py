@@ -24,6 +24,7 @@ from ginenv.engine.cards import card_name, cards_of
 from ginenv.engine.state import NO_CARD
 from ginenv.envs.wrappers import DIALECTS, MaskedObservation
 from ginenv.errors import GinError, IllegalActionError, UnknownNameError
+from ginenv.hands.hand import Hand
 from ginenv.pictures import render
 from ginenv.tables.players import make_player
 from ginenv.view.wording import last_draw, my_holding, opponent_holding
@@ -121,14 +122,13 @@ def test_masks_stand_where_the_library_looks(dialect: str) -> None:
 
 @pytest.mark.extra
 @needs("pettingzoo")
-@pytest.mark.parametrize("episode", ["hand", "game"])
-def test_pettingzoos_own_tests_pass(episode: str) -> None:
+def test_pettingzoos_own_tests_pass() -> None:
     from pettingzoo.test import api_test, render_test, seed_test
 
     from ginenv.adapters import pettingzoo as adapter
 
     def make(**options: Any) -> Any:
-        return adapter.env(episode=episode, **options)
+        return adapter.env(episode="game", **options)
 
     with warnings.catch_warnings(record=True) as message, contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("always")
@@ -176,11 +176,8 @@ def _from_elsewhere(table: Any) -> Any:
     return pickle.loads(text, buffers=[bytes(buffer.raw()) for buffer in buffers])
 
 
-@pytest.mark.parametrize("again", [copy.deepcopy, lambda table: pickle.loads(pickle.dumps(table, 5)), _from_elsewhere])
-@pytest.mark.parametrize(
-    "make", [_pettingzoo, ginenv.SelfPlay, ginenv.HandEnv, ginenv.GameEnv, partial(ginenv.HandVectorEnv, 3)]
-)
-def test_a_copy_plays_on_from_where_its_original_is(make: Any, again: Any) -> None:
+@pytest.mark.parametrize("make", [_pettingzoo, ginenv.SelfPlay, ginenv.GameEnv, partial(ginenv.HandVectorEnv, 3)])
+def test_a_copy_plays_on_from_where_its_original_is(make: Any) -> None:
     """A deep copy and a pickle, in mid-hand; what either plays later does not touch the other."""
 
     def play(table: Any, steps: int) -> list[Any]:
@@ -199,7 +196,7 @@ def test_a_copy_plays_on_from_where_its_original_is(make: Any, again: Any) -> No
     table = make()
     table.reset(seed=9)
     play(table, 3)
-    copies = [again(table), again(table)]
+    copies = [copy.deepcopy(table), _from_elsewhere(table)]
     expected = play(table, 5)
     for one in copies:
         for a, b in zip(play(one, 5), expected, strict=True):
@@ -208,8 +205,9 @@ def test_a_copy_plays_on_from_where_its_original_is(make: Any, again: Any) -> No
 
 @pytest.mark.extra
 @needs("torchrl")
-@pytest.mark.parametrize("name", ["Gin/Hand-v0", "Gin/Game-v0"])
-@pytest.mark.parametrize("form", ["single", "list", "vector"])
+@pytest.mark.parametrize(
+    ("form", "name"), [("single", "Gin/Game-v0"), ("list", "Gin/Hand-v0"), ("vector", "Gin/Game-v0")]
+)
 def test_torchrl_takes_environments_as_they_are(form: str, name: str) -> None:
     """With all that their infos hold always; nothing in them may be other than numbers."""
     from torchrl.envs import GymEnv, GymWrapper
@@ -232,7 +230,7 @@ def test_torchrl_takes_environments_as_they_are(form: str, name: str) -> None:
 
 @pytest.mark.extra
 @needs("torchrl")
-@pytest.mark.parametrize("form", ["single", "vector", pytest.param("processes", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("form", ["single", "vector"])
 def test_torchrls_random_actions_are_legal(form: str) -> None:
     import torch
     from torchrl.envs import GymEnv, GymWrapper
@@ -243,8 +241,7 @@ def test_torchrls_random_actions_are_legal(form: str) -> None:
         envs = gym.make_vec("Gin/Hand-v0", num_envs=3, opponent="random", autoreset_mode="disabled")
         table = with_masks(GymWrapper(envs, categorical_action_encoding=True))
     else:
-        count = {"num_envs": 2} if form == "processes" else {}
-        table = with_masks(GymEnv("ginenv:Gin/Hand-v0", categorical_action_encoding=True, opponent="random", **count))
+        table = with_masks(GymEnv("ginenv:Gin/Hand-v0", categorical_action_encoding=True, opponent="random"))
     played = table.rollout(150, break_when_any_done=False)
     table.close()
     assert played["next", "done"].any() and played["action_mask"].dtype == torch.bool
@@ -282,20 +279,19 @@ def test_stable_baselines_plays_the_vector_environment() -> None:
 
 @pytest.mark.extra
 @needs("sb3_contrib")
-@pytest.mark.parametrize("mode", ["same_step", "disabled"])
-def test_stable_baselines_steps_through_wrappers(mode: str) -> None:
+def test_stable_baselines_steps_through_wrappers() -> None:
     from gymnasium.wrappers import vector
     from sb3_contrib.common.maskable.utils import get_action_masks
 
     from ginenv.adapters.sb3 import GinVecEnv
 
     options: dict[str, Any] = {"opponent": "random", "observation": "flat"}
-    envs: Any = vector.TransformReward(gym.make_vec("Gin/Hand-v0", num_envs=3, autoreset_mode=mode, **options), np.tanh)
-    count = 520
-    if mode == "disabled":
-        count = 468
-        space = gym.spaces.Box(0, 255, (count,), np.float32)
-        envs = vector.TransformObservation(envs, lambda rows: rows[:, :count], single_observation_space=space)
+    envs: Any = vector.TransformReward(
+        gym.make_vec("Gin/Hand-v0", num_envs=3, autoreset_mode="disabled", **options), np.tanh
+    )
+    count = 468
+    space = gym.spaces.Box(0, 255, (count,), np.float32)
+    envs = vector.TransformObservation(envs, lambda rows: rows[:, :count], single_observation_space=space)
     tables: Any = GinVecEnv(envs)
     plain: Any = GinVecEnv(gym.make_vec("Gin/Hand-v0", num_envs=3, **options))
     tables.seed(5), plain.seed(5)
@@ -331,7 +327,7 @@ def ended(seed: int = 0, rules: str = "eaai", opponent: str = "formula") -> gine
 def test_text_shows_what_the_seat_sees_and_nothing_else() -> None:
     env = ginenv.HandEnv("formula", "eaai", render_mode="ansi")
     player = make_player("formula")
-    for seed in range(12):
+    for seed in range(4):
         env.reset(seed=seed)
         over = False
         while not over:
@@ -348,7 +344,7 @@ def test_text_shows_what_the_seat_sees_and_nothing_else() -> None:
 
 
 def test_melds_are_marked_by_kind() -> None:
-    for seed in range(20):
+    for seed in range(8):
         view = ended(seed, rules="gc").view
         mine, theirs = my_holding(view), opponent_holding(view)
         for holding in (mine, theirs):
@@ -374,20 +370,17 @@ def test_the_last_card_taken_is_named() -> None:
     assert last_draw(game.view(1)[0]) == (0, NO_CARD) and last_draw(game.view(0)[0]) == (1, NO_CARD)
 
 
-@pytest.mark.parametrize("rules", ["eaai", "ht1", "ht2-simple", "gr-oklahoma", "openspiel"])
+@pytest.mark.parametrize("rules", ["ht1", "openspiel"])
 def test_pictures_of_whole_hands(rules: str) -> None:
-    env = ginenv.HandEnv("random", rules, render_mode="rgb_array")
-    _, info = env.reset(seed=1)
-    rng = np.random.default_rng(0)
-    over, steps = False, 0
-    while not over:
-        _, _, over, _, info = env.step(rng.choice(np.nonzero(info["action_mask"])[0]))
-        steps += 1
-        if steps % 20 == 1 or over:
-            picture = env.render()
+    hand, rng = Hand.deal(rules, seed=1), np.random.default_rng(0)
+    while True:
+        if len(hand.history) % 20 == 0 or hand.is_over:
+            picture = render.to_image(hand.view(0)[0])
             assert picture.shape == (render.HEIGHT, render.WIDTH, 3) and picture.dtype == np.uint8
             assert picture.std() > 20
-            assert isinstance(render.to_text(env.view), str)
+        if hand.is_over:
+            break
+        hand.push(int(rng.choice(hand.legal_actions())))
 
 
 @pytest.mark.skipif(importlib.util.find_spec("moviepy") is None, reason="moviepy is not installed")

@@ -1,7 +1,8 @@
-"""The player contract, and what each built-in bot is known by."""
+"""The player contract, what each built-in bot is known by, and styles drawn at random, whose leanings do what their names say."""
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 from functools import cache
 from typing import Any
@@ -9,7 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ginenv.bots.heuristics import BOTS, NOVICES, StylePlayer, style
+from ginenv.bots.heuristics import BOTS, NOVICES, STYLES, StylePlayer, style
+from ginenv.bots.population import PopulationPlayer, draw_styles
+from ginenv.bots.style_kernels import DISCARD_RULES
 from ginenv.engine.actions import (
     KNOCK,
     PASS,
@@ -27,25 +30,27 @@ from ginenv.engine.engine import NO_CARD, STATE, apply
 from ginenv.engine.game import start_game
 from ginenv.engine.melds import deadwood, melded_cards
 from ginenv.engine.rules import PRESETS, get_rules
-from ginenv.errors import GinError
 from ginenv.tables.players import make_player
 from ginenv.view.view import VIEW, action_masks, make_views
 from tests.support.hidden import redeal_hidden
-from tests.support.refusals import refuses
 
 NOVICE = "style:base=formula,draw=always,memory=3,infer=0,pairs=4,runs=2,high=-1,noise=3,blunder=0.1"
 PLAYERS = [*BOTS, *(f"style:base={name}" for name in NOVICES), NOVICE]
 
 
+# Presets whose hands run through different code.
+CORPUS = ("eaai", "dg-standard", "gr-oklahoma", "ht1", "ht2-traditional", "gc", "openspiel")
+
+
 @cache
 def corpus() -> np.ndarray:
-    """States in every phase of every preset, from hands that random, simple and camping players play by turns."""
+    """States in every phase, from hands that random, simple and camping players play by turns."""
     rng = np.random.default_rng(7)
     drivers = [make_player(name, 3) for name in ("random", "simple", "camper")]
     expected_cards = []
-    for rules in PRESETS.values():
+    for name in CORPUS:
         states = np.zeros(24, STATE)
-        states["rules"] = rules.block
+        states["rules"] = PRESETS[name].block
         states["key"] = rng.integers(0, 2**63, len(states))
         states["luck"] = rng.integers(0, 2**63, (len(states), 2))
         for s in states:
@@ -120,23 +125,29 @@ def test_corpus_holds_every_phase():
 
 
 @pytest.mark.parametrize("name", PLAYERS)
-def test_actions_are_legal_in_every_phase_of_every_preset(name):
-    views = corpus_views()
-    actions = make_player(name, 1).act(views)
-    assert actions.shape == views.shape and actions.dtype == np.int64
-    assert action_masks(views)[np.arange(len(views)), actions].all()
-
-
-@pytest.mark.parametrize("name", PLAYERS)
-def test_actions_follow_from_view_and_seed_and_not_from_the_batch(name):
-    views = corpus_views()[::3]
+def test_actions_are_legal_and_follow_from_view_and_seed_alone(name):
+    """In every phase: not from the batch, and not from hidden cards."""
+    states = corpus()[::2]
+    views = make_views(states, states["turn"])
     player = make_player(name, 1)
     actions = player.act(views)
+    assert actions.shape == views.shape and actions.dtype == np.int64
+    assert action_masks(views)[np.arange(len(views)), actions].all()
     order = np.random.default_rng(2).permutation(len(views))
     assert (player.act(views[order]) == actions[order]).all()
     assert (np.concatenate([player.act(part) for part in np.array_split(views, 7)]) == actions).all()
     player.reset(1)
     assert (player.act(views) == actions).all()
+    assert (player.act(make_views(redealt(), states["turn"])) == actions).all()
+
+
+@cache
+def redealt() -> np.ndarray:
+    """The same states with everything other that the seat to move cannot see."""
+    states = corpus()[::2]
+    permuted = redeal_hidden(states, states["turn"], np.random.default_rng(5))
+    assert (permuted["hands"] != states["hands"]).any(axis=1).mean() > 0.5
+    return permuted
 
 
 def test_a_seed_changes_what_is_left_to_chance():
@@ -145,19 +156,8 @@ def test_a_seed_changes_what_is_left_to_chance():
         assert (make_player(name, 1).act(views) != make_player(name, 2).act(views)).any(), name
 
 
-@pytest.mark.parametrize("name", PLAYERS)
-def test_hidden_cards_change_no_decision(name):
-    states = corpus()[::2]
-    permuted = redeal_hidden(states, states["turn"], np.random.default_rng(5))
-    assert (permuted["hands"] != states["hands"]).any(axis=1).mean() > 0.5
-    player = make_player(name, 1)
-    before = player.act(make_views(states, states["turn"]))
-    assert (player.act(make_views(permuted, permuted["turn"])) == before).all()
-
-
-@pytest.mark.parametrize("name", ["easy", "simple", "formula", "camper", "knocker"])
-def test_spread_leaves_least_deadwood_and_layoff_is_best(name):
-    player = make_player(name)
+def test_spread_leaves_least_deadwood_and_layoff_is_best():
+    player = make_player("simple")
     states = corpus()[corpus()["phase"] == PHASE_SPREAD]
     views = make_views(states, states["turn"])
     for s, action in zip(states.copy(), player.act(views), strict=True):
@@ -235,12 +235,6 @@ def test_simple_discards_any_card_that_leaves_least_deadwood_and_knocks_when_it_
         least = min(deadwood(hand & ~(1 << c)) for c in allowed)
         if not v["thrown"][0] >> taken & 1 if taken != NO_CARD else True:
             assert deadwood(hand & ~(1 << thrown)) == least
-
-
-def test_simple_chooses_among_equals_at_random():
-    view = table("2S 3S 4S 6D 6H 6C AD 8S TD QH KC")
-    actions = make_player("simple").act(with_luck(view, 200))
-    assert set(actions) == {card("TD"), card("QH"), card("KC")}
 
 
 def test_simple_does_not_repeat_a_draw_and_discard():
@@ -356,23 +350,11 @@ def test_styles_that_always_or_never_take_the_upcard():
     assert (make_player("style:draw=never").act(offered) == PASS).all()
 
 
-@pytest.mark.parametrize(
-    ("options", "hand", "expected_cards"),
-    [
-        ("pairs=30", "2S 3S 4S 6D 6H 6C KS KD 8C 5H 2D", "KS KD"),
-        ("runs=30", "2S 3S 4S 6D 6H 6C KS QS 8C 5H 2D", "KS QS"),
-        ("high=3", "2S 3S 4S 6D 6H 6C KS JD 8C 5H 2D", "KS JD"),
-    ],
-)
-def test_biases_keep_their_cards(options, hand, expected_cards):
-    plain = make_player("style:base=formula,ways=0").act(table(hand, limit=0))[0]
-    assert plain in parse_cards(expected_cards)
-    assert make_player(f"style:base=formula,ways=0,{options}").act(table(hand, limit=0))[0] not in parse_cards(
-        expected_cards
-    )
-
-
-def test_shedding_high_cards_breaks_a_pair_of_kings():
+def test_biases_keep_their_cards_or_shed_them():
+    for options, cards in (("pairs=30", "KS KD"), ("runs=30", "KS QS"), ("high=3", "KS JD")):
+        view = table(f"2S 3S 4S 6D 6H 6C {cards} 8C 5H 2D", limit=0)
+        assert make_player("style:base=formula,ways=0").act(view)[0] in parse_cards(cards)
+        assert make_player(f"style:base=formula,ways=0,{options}").act(view)[0] not in parse_cards(cards)
     view, base = table("2S 3S 4S 6D 6H 6C KS KD 9C 5H 2D", limit=0), "style:base=formula,danger=0,ways=2"
     assert make_player(base).act(view)[0] == card("9C")
     assert make_player(f"{base},high=-3").act(view)[0] in parse_cards("KS KD")
@@ -400,6 +382,112 @@ def test_a_pool_gives_each_game_its_style():
     assert (pool.act(views, np.arange(6)) == [UPCARD, STOCK] * 3).all()
 
 
-def test_styles_and_views_of_another_kind_are_refused():
-    with refuses(GinError, "STYLE[m]"):
-        StylePlayer(np.zeros(3))
+# Styles drawn at random
+
+
+# What the built-in styles do on the corpus.
+ACTIONS = "3fca1c4145fab240e543c0580e40d1dead8e6a85edc116ba32ac6035cc0606d6"
+
+
+def test_built_in_styles_play_as_they_did():
+    views, digest = corpus_views(), hashlib.sha256()
+    for name in STYLES:
+        digest.update(StylePlayer(style(name), 5).act(views).astype(np.int16).tobytes())
+    assert digest.hexdigest() == ACTIONS
+
+
+def test_a_seed_draws_the_same_legal_styles_and_many_begin_as_few():
+    styles = draw_styles(3, 200)
+    assert len(np.unique(styles)) == 200
+    assert (draw_styles(3, 20) == styles[:20]).all()
+    assert not np.isin(draw_styles(4, 200), styles).any()
+    views = corpus_views()
+    actions = StylePlayer(styles).act(views, np.arange(len(views)))
+    assert action_masks(views)[np.arange(len(views)), actions].all()
+
+
+def test_a_population_seats_another_style_in_every_game():
+    assert (PopulationPlayer(count=8, draw=2).styles == draw_styles(2, 8)).all()
+    views = corpus_views()[:64]
+    slots = np.arange(len(views))
+    named = make_player("population:count=8,draw=2", 5).act(views, slots)
+    styles = draw_styles(2, 8)
+    alone = np.concatenate([StylePlayer(styles[k % 8 : k % 8 + 1], 5).act(views[k : k + 1]) for k in slots])
+    assert (named == alone).all()
+
+
+def test_discards_that_are_not_looked_at_are_none_that_would_be_played():
+    """A weight ahead so small that no cost changes by it keeps every discard in the running."""
+    styles = draw_styles(7, 300)
+    styles["discard"], styles["blunder"], styles["ahead"] = DISCARD_RULES.index("cost"), 0, 0
+    everything = styles.copy()
+    everything["ahead"] = 1e-300
+    views = corpus_views()
+    rows = np.arange(len(views))
+    np.testing.assert_array_equal(StylePlayer(styles).act(views, rows), StylePlayer(everything).act(views, rows))
+
+
+def share(view, wanted, **logit_bias):
+    """How often a style without other habits does something."""
+    actions = StylePlayer(style("simple", **logit_bias)).act(with_luck(view, 400))
+    return np.isin(actions, wanted).mean()
+
+
+HAND = "2S 2H 4D 6C 7C 9H TD JS QC KD"
+
+
+def test_upcards_tempt():
+    pair, run, low = table(HAND, upcard="9S"), table(HAND, upcard="8C"), table(HAND, upcard="3S")
+    assert share(pair, UPCARD) == 0 and 0.3 < share(pair, UPCARD, pair_bait=0.4) < 0.5
+    # The 8 of clubs makes a meld of 6, 7 and 8; the king of hearts stands near no heart.
+    assert share(run, UPCARD) == 1 and 0.55 < share(run, UPCARD, overlook=0.4) < 0.65
+    assert share(table(HAND, upcard="9C"), UPCARD, run_bait=1.0) == 1
+    assert share(table(HAND, upcard="KH"), UPCARD, run_bait=1.0) == 0
+    assert share(low, UPCARD, low_bait=2) == 0 and share(low, UPCARD, low_bait=3) == 1
+
+
+def test_a_knocker_with_patience_waits_and_one_with_nerves_does_not():
+    eleven = "2S 3S 4S 6D 6H 6C TS TD TC 2D 9C"
+    knocks = [KNOCK + card("9C")]
+    assert share(table(eleven), knocks) == 1 and 0.45 < share(table(eleven), knocks, patience=0.5) < 0.55
+    threatened = table(eleven, known_cards=[[0, 1 << card("KH") | 1 << card("KD")]])
+    assert share(threatened, knocks, knock=0, late=0) == 0
+    assert share(threatened, knocks, knock=0, late=0, nerve=3) == 0
+    assert share(threatened, knocks, knock=0, late=0, nerve=2) == 1
+
+
+def discards(**logit_bias):
+    """What a style that goes by cost throws from a hand of loose cards, when the opponent threw the 9 of clubs."""
+    view = table("AS 3H 5D 7C 9H JS QD KC 2C 4S 6H", thrown=[[0, 1 << card("9C")]], pile_cards=1 << card("9C"))
+    view["pile"][0, 0], view["num_pile"] = card("9C"), 1
+    return int(StylePlayer(style("simple", discard="cost", memory=32, **logit_bias)).act(view)[0])
+
+
+def test_pair_and_safety_biases_decide_a_discard():
+    assert discards() in [card(name) for name in ("JS", "QD", "KC")]
+    assert discards(kings=5.0) == card("JS")
+    assert discards(kings=5.0, follow=9.0) == card("9H")
+    assert discards(high=-2.0) in [card(name) for name in ("JS", "QD", "KC")] and discards(high=3.0) == card("AS")
+
+
+def test_what_was_taken_is_clung_to():
+    expected_cards = dict(known_cards=[[1 << card("KC"), 0]])
+    view = table("AS 3H 5D 7C 9H 8S TD KC 2C 4S 6H", **expected_cards)
+    player = style("simple", discard="cost", high=-1.0)
+    assert StylePlayer(player).act(view)[0] in (card("KC"), card("TD"))
+    player["clings"] = 5.0
+    assert StylePlayer(player).act(view)[0] == card("TD")
+
+
+def test_who_fears_no_runs_feeds_them():
+    # The opponent holds 8 and 9 of clubs: the 10 of clubs makes a run, the 10 of hearts nothing.
+    view = table(
+        "AS 2D 4H 5C TC TH QS QD QC 7S 7D",
+        known_cards=[[0, 1 << card("8C") | 1 << card("9C")]],
+        legal=[1 << card("TC") | 1 << card("TH"), 0, 0],
+    )
+    afraid = style("simple", discard="cost", danger=9.0, infer=1, memory=32)
+    assert StylePlayer(afraid).act(view)[0] == card("TH")
+    bold = style("simple", discard="cost", danger=9.0, infer=1, memory=32, unafraid="no-runs", kings=0.0, high=0.0)
+    bold["noise"] = 0.01
+    assert set(StylePlayer(bold).act(with_luck(view, 50))) == {card("TC"), card("TH")}

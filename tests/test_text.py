@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from ginenv.engine.actions import KNOCK, STOCK
+from ginenv.engine.cards import format_cards
 from ginenv.engine.rules import PRESETS, Rules
 from ginenv.engine.state import same_records
 from ginenv.errors import GinError, RulesError, TextError
@@ -24,7 +27,7 @@ DECK = "AS2S3S4S5S6S7S8S9STSAC2C3C4C5C6C7C8C9CTCAD2D3D4D5D6D7D8D9DTDJSQSKSJCQCKC
 def test_positions_and_views_are_read_back(rules):
     """A view holds what the seat to move knows, and no card more: it is rebuilt from its line alone."""
     phases = set()
-    for hand in positions(rules, 30, seed=21):
+    for hand in positions(rules, 15, seed=21):
         phases.add(hand.phase)
         line = format_position(hand)
         assert "\n" not in line and same_records(parse_position(line).state, hand.state)
@@ -39,15 +42,11 @@ def test_positions_and_views_are_read_back(rules):
 
 
 def test_the_game_around_the_hand_is_read_back():
-    match = Match("dg-standard", seed=4)
-    rng = np.random.default_rng(4)
-    for _ in range(3000):
+    match, rng = Match("dg-standard", seed=4), np.random.default_rng(4)
+    while not match.is_over:
         if match.hand.is_over:
-            if match.is_over:
-                break
             match.next_hand()
         play_on(match, rng)
-    assert match.is_over and match.played
     again = parse_position(format_position(match.hand))
     assert same_records(again.state, match.hand.state)
     assert again.state["hand_no"] == len(match.played) - 1
@@ -58,7 +57,7 @@ def test_positions_after_knocks_above_the_limit_are_read_back():
     rng = np.random.default_rng(17)
     missed = 0
     for name in (name for name, rules in ALL_RULES.items() if rules.illegal_knock == "discard"):
-        for seed in range(15):
+        for seed in range(5):
             hand = Hand.deal(ALL_RULES[name], seed=seed)
             while not hand.is_over:
                 legal = hand.legal_actions()
@@ -73,7 +72,7 @@ def test_positions_after_knocks_above_the_limit_are_read_back():
                 if hand.is_over or (bold and could_knock) or rng.random() < 0.1:
                     assert same_records(parse_position(format_position(hand)).state, hand.state)
                 missed += bool(bold and could_knock)
-    assert missed > 30
+    assert missed > 10
 
 
 def test_rules_are_named_by_the_nearest_preset():
@@ -167,7 +166,7 @@ KINDS = {
 def test_texts_are_read_back_and_mutations_are_refused_or_mean_the_same(kind):
     write, read, write_again = KINDS[kind]
     rng = np.random.default_rng(1)
-    texts = [write(hand) for rules in ALL_RULES for hand in positions(rules, 20 * SCALE, seed=1)]
+    texts = [write(hand) for rules in ALL_RULES for hand in positions(rules, 6 * SCALE, seed=1)]
     assert [write_again(read(text)) for text in texts] == texts
 
     def read_changed(case):
@@ -181,22 +180,6 @@ def test_texts_are_read_back_and_mutations_are_refused_or_mean_the_same(kind):
     assert check_reader(((kind, (text, mutate(text, rng))) for text in texts), read_changed).failures == []
 
 
-def test_mutated_lines_of_views_never_crash():
-    rng = np.random.default_rng(9)
-    hands = list(positions("gc", 20, seed=25)) + list(positions("openspiel", 20, seed=26))
-    lines = [format_view(hand.view()) for hand in hands]
-    for k in range(600):
-        line = lines[k % len(lines)]
-        # With "check=-" what a line says is judged by itself.
-        changed = mutate(line[: line.rindex("check=")], rng) + " check=-"
-        try:
-            view = parse_view(changed)
-        except TextError as error:
-            assert str(error).startswith("cannot read the view: ")
-            continue
-        assert view["to_move"][0] or view["phase"][0] == 6
-
-
 def test_a_knock_in_the_first_turn_is_written_for_both_seats_under_a_small_deck():
     deck = "5D7C5S3D2S2D4S4C8S4D8DADAS8C5C7DAC2C6C7S6D3S3C6S"
     rules = "eaai,knock_limit=5,ranks=8,suits=3,hand_size=6"
@@ -206,14 +189,47 @@ def test_a_knock_in_the_first_turn_is_written_for_both_seats_under_a_small_deck(
 
 
 @pytest.mark.parametrize("read", [parse_position, parse_view, parse_record, parse_rules])
-@pytest.mark.parametrize("half", ["\ud800", "\udfff"])
-def test_half_a_character_is_refused_in_every_text(read, half):
+def test_half_a_character_is_refused_in_every_text(read):
     hand = Hand.deal("eaai", seed=1)
     for text in (format_position(hand), format_view(hand.view()), format_record(hand, note="a note"), "eaai"):
-        inside = text.replace(" ", f" x={half} ", 1), text.replace("note", f"note {half}")
-        for changed in (text + half, half + text, *inside):
-            if half not in changed:
-                continue
-            with pytest.raises(GinError) as caught:
-                read(changed)
-            str(caught.value).encode()
+        for changed in (
+            f"{text}\ud800",
+            f"\udfff{text}",
+            text.replace("note", "note \udfff").replace(" ", " x=\ud800 ", 1),
+        ):
+            if not changed.isprintable():
+                with pytest.raises(GinError) as caught:
+                    read(changed)
+                str(caught.value).encode()
+
+
+# One file of each form reads as it did when it was written, and is written again to the byte.
+
+FILES = Path(__file__).parent / "data" / "formats"
+
+
+def test_a_record_is_read_and_written_to_the_byte() -> None:
+    text = (FILES / "record.gin").read_text(encoding="utf-8")
+    record = parse_record(text)
+    assert record.players == ("one", "other") and record.match is not None
+    assert record.match.totals == (357, 0) and record.match.rules.target == 20
+    assert [str(outcome) for outcome in record.match.outcomes] == [
+        "knock by seat 0, deadwood 10 against 76; 66 to seat 0"
+    ]
+    assert format_record(record.match, record.players) == text
+
+
+def test_a_position_is_read_and_written_to_the_byte() -> None:
+    line = (FILES / "position.txt").read_text(encoding="utf-8").strip()
+    hand = parse_position(line)
+    assert (hand.phase, hand.turn, len(hand.history)) == ("discard", 0, 3)
+    assert format_position(hand) == line
+
+
+def test_views_are_read_and_written_to_the_byte() -> None:
+    lines = (FILES / "views.txt").read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 5
+    for line in lines:
+        view = parse_view(line)
+        assert f" hand={format_cards(int(view['hand'][0]), separator='')} " in line
+        assert format_view(view) == line

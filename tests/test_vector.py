@@ -19,14 +19,21 @@ from ginenv.envs import vector
 from ginenv.errors import GinError, IllegalActionError
 from tests.support.players import CountingPlayer, first_legal
 from tests.support.refusals import refuses
-from tests.support.vector_scenes import MODES, assert_same
+from tests.support.vector_scenes import assert_same
 
 KINDS = {"Gin/Hand-v0": ginenv.HandEnv, "Gin/Game-v0": ginenv.GameEnv}
 
 
-@pytest.mark.parametrize("in_python", [False, True], ids=["compiled", "python"])
-@pytest.mark.parametrize("mode", [*MODES, "disabled"])
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize(
+    ("name", "mode", "in_python"),
+    [
+        ("Gin/Hand-v0", "same_step", False),
+        ("Gin/Game-v0", "same_step", True),
+        ("Gin/Game-v0", "next_step", False),
+        ("Gin/Hand-v0", "next_step", True),
+        ("Gin/Hand-v0", "disabled", False),
+    ],
+)
 def test_it_is_a_list_of_single_environments(name: str, mode: Any, in_python: bool) -> None:
     """Observations, rewards, ends and infos, key by key, against Gymnasium's own vectorizer, through resets of some tables.
 
@@ -73,15 +80,15 @@ def test_without_autoreset_a_step_needs_a_reset() -> None:
     envs.step(envs.action_masks().argmax(axis=1))
 
 
-@pytest.mark.parametrize("mask", [[True, False], np.ones(3, bool), np.array([1, 0]), np.zeros(2, bool), None])
-def test_a_bad_reset_mask_is_refused_and_changes_nothing(mask: Any) -> None:
+def test_a_bad_reset_mask_is_refused_and_changes_nothing() -> None:
     envs = ginenv.HandVectorEnv(2, "random")
     with pytest.raises(ResetNeeded):
         envs.reset(options={"reset_mask": np.array([True, False])})
     envs.reset(seed=1)
     before = envs.views
-    with refuses(GinError, "reset_mask", 2):
-        envs.reset(options={"reset_mask": mask})
+    for mask in ([True, False], np.ones(3, bool), np.array([1, 0]), np.zeros(2, bool), None):
+        with refuses(GinError, "reset_mask", 2):
+            envs.reset(options={"reset_mask": mask})
     assert (envs.views == before).all()
 
 
@@ -89,13 +96,13 @@ def test_gymnasiums_own_processes_play_what_its_list_plays() -> None:
     """``AsyncVectorEnv``, each environment in a process of its own, observations in shared memory."""
     # With the module's name before it, a process that was started fresh finds it too.
     make = functools.partial(gym.make, "ginenv:Gin/Hand-v0", opponent="simple", rules="eaai")
-    several, one = AsyncVectorEnv([make] * 3), SyncVectorEnv([make] * 3)
+    several, one = AsyncVectorEnv([make] * 2), SyncVectorEnv([make] * 2)
     try:
         assert_same(several.reset(seed=5), one.reset(seed=5))
         rng = np.random.default_rng(0)
         masks = one.reset(seed=5)[1]["action_mask"]
         several.reset(seed=5)
-        for _ in range(60):
+        for _ in range(30):
             actions = np.array([rng.choice(np.flatnonzero(mask)) for mask in masks])
             here, there = one.step(actions), several.step(actions)
             for a, b in zip(there, here, strict=True):
@@ -115,10 +122,6 @@ def test_several_opponents_act_in_batches() -> None:
         _, _, _, _, infos = envs.step(infos["action_mask"].argmax(axis=1))
     assert max(a.calls) > 5 and max(b.calls) > 5
     assert {slot % 3 for slot in a.slots} == {0} and {slot % 3 for slot in b.slots} == {1}
-    envs.set_opponent("random", envs=[0])
-    for _ in range(120):
-        _, _, _, _, infos = envs.step(infos["action_mask"].argmax(axis=1))
-    assert envs.opponents[0] == "random" and envs.opponents[3] == "a"
 
 
 def test_opponents_come_and_go_at_every_table() -> None:
@@ -135,7 +138,7 @@ def test_opponents_come_and_go_at_every_table() -> None:
     rng = np.random.default_rng(5)
     _, infos = envs.reset(seed=0)
     ended = 0
-    for step in range(400):
+    for step in range(200):
         lanes = rng.choice(6, 2, replace=False)
         names = [f"guest {step}", ("simple", "knocker")[step % 2]]
         if step % 3 == 0:
@@ -147,17 +150,16 @@ def test_opponents_come_and_go_at_every_table() -> None:
         seated = [following[lane] if done[lane] else before[lane] for lane in range(6)]
         assert envs.opponents == seated
         ended += done.sum()
-    assert ended > 50
+    assert ended > 20
 
 
-@pytest.mark.parametrize("fault", [KeyboardInterrupt(), ZeroDivisionError()])
-def test_a_step_that_is_broken_off_needs_a_reset(fault: BaseException) -> None:
+def test_a_step_that_is_broken_off_needs_a_reset() -> None:
     """Else the learner's next actions would be played for the opponent, at tables where it was still to move."""
 
     def falters() -> CountingPlayer:
         def act(views: np.ndarray, slots: np.ndarray) -> np.ndarray:
             if len(player.calls) == 7:
-                raise fault
+                raise KeyboardInterrupt
             return first_legal(views)
 
         player = CountingPlayer(act)
@@ -165,7 +167,7 @@ def test_a_step_that_is_broken_off_needs_a_reset(fault: BaseException) -> None:
 
     for envs in (ginenv.HandVectorEnv(4, falters(), seat=0), ginenv.HandEnv(falters(), seat=0)):
         envs.reset(seed=1)
-        with pytest.raises(type(fault)):
+        with pytest.raises(KeyboardInterrupt):
             for _ in range(50):
                 envs.step(envs.action_masks().argmax(axis=-1))
         for _ in range(2):
@@ -186,7 +188,7 @@ def test_arrays_are_fresh_by_default() -> None:
         assert np.array_equal(first, expected) == fresh and np.array_equal(mask, expected_mask) == fresh
 
 
-@pytest.mark.parametrize("difference", [-3, -2, -1, 0, 1])
+@pytest.mark.parametrize("difference", [-2, 0, 1])
 def test_arrays_are_fresh_however_python_counts_references(monkeypatch: pytest.MonkeyPatch, difference: int) -> None:
     """A version of Python may count more or fewer references for the same code; the constant has to follow."""
     count = sys.getrefcount
@@ -241,13 +243,14 @@ def test_bad_arguments_are_refused() -> None:
         ginenv.HandVectorEnv(2, "random").reset(seed=[1, 2, 3])
 
 
-@pytest.mark.parametrize("seed", ["12", {1, 2}, [1, -1], [1, 2.5], [1, "2"], 1.5])
-def test_a_seed_that_is_none_changes_nothing(seed: Any) -> None:
+def test_a_seed_that_is_none_changes_nothing() -> None:
     env, same = ginenv.HandVectorEnv(2, "random"), ginenv.HandVectorEnv(2, "random")
     env.reset(seed=7)
     same.reset(seed=7)
-    with refuses(GinError, "seed"):
-        env.reset(seed=seed)
+    seeds: list[Any] = ["12", {1, 2}, [1, -1], [1, 2.5], [1, "2"], 1.5]
+    for seed in seeds:
+        with refuses(GinError, "seed"):
+            env.reset(seed=seed)
     assert (env.reset()[0] == same.reset()[0]).all()
 
 

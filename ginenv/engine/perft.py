@@ -136,7 +136,6 @@ def perft(
     seed: int = 0,
     policy: Policy = Policy.RANDOM,
     games: bool = False,
-    batch: int = 1,
 ) -> Counts:
     """Plays deals of a seed with a fixed random policy and counts what happens.
 
@@ -146,12 +145,11 @@ def perft(
         seed: seed of deals and actions.
         policy: how they are played.
         games: whether every deal begins a whole game.
-        batch: number of games stepped in turn; it does not change the counts.
 
     Returns:
         The counts.
     """
-    states = np.zeros(batch, STATE)
+    states = np.zeros(1, STATE)
     states["rules"] = get_rules(rules).block
     counts = np.zeros(NUM_COUNTS, np.int64)
     play_hands(states, np.uint64(seed), 0, deals, int(policy), games, counts)
