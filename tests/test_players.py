@@ -247,14 +247,6 @@ def test_simple_does_not_repeat_a_draw_and_discard():
     assert set(make_player("simple").act(with_luck(view, 50))) == {card("AD")}
 
 
-def test_simple_ignores_its_opponent():
-    view = table("2S 3S 4S 6D 6H 6C AD 8S TD QH KC")
-    other = view.copy()
-    other["known_cards"][0, 1], other["thrown"][0, 1] = (mask_of(parse_cards(cards)) for cards in ("TC TH", "KS KD"))
-    player = make_player("simple")
-    assert (player.act(with_luck(view, 100)) == player.act(with_luck(other, 100))).all()
-
-
 # easy
 
 
@@ -376,12 +368,6 @@ def test_blunders_are_as_frequent_as_requested():
     assert abs((actions != usual).mean() - 0.3 * 10 / 11) < 0.03
 
 
-def test_a_pool_gives_each_game_its_style():
-    views = with_luck(table("2S 3S 4S 6D 6H 6C TS TD QC 9C", upcard="KH"), 6)
-    pool = StylePlayer(np.concatenate([style("simple", draw="always"), style("simple", draw="never")]))
-    assert (pool.act(views, np.arange(6)) == [UPCARD, STOCK] * 3).all()
-
-
 # Styles drawn at random
 
 
@@ -468,15 +454,6 @@ def test_pair_and_safety_biases_decide_a_discard():
     assert discards(kings=5.0) == card("JS")
     assert discards(kings=5.0, follow=9.0) == card("9H")
     assert discards(high=-2.0) in [card(name) for name in ("JS", "QD", "KC")] and discards(high=3.0) == card("AS")
-
-
-def test_what_was_taken_is_clung_to():
-    expected_cards = dict(known_cards=[[1 << card("KC"), 0]])
-    view = table("AS 3H 5D 7C 9H 8S TD KC 2C 4S 6H", **expected_cards)
-    player = style("simple", discard="cost", high=-1.0)
-    assert StylePlayer(player).act(view)[0] in (card("KC"), card("TD"))
-    player["clings"] = 5.0
-    assert StylePlayer(player).act(view)[0] == card("TD")
 
 
 def test_who_fears_no_runs_feeds_them():

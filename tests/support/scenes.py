@@ -14,7 +14,6 @@ from ginenv.engine.outcome import Outcome
 from ginenv.engine.rules import PRESETS, Rules
 from ginenv.errors import IllegalActionError
 from ginenv.hands.hand import Hand, Match
-from ginenv.pictures.sheet import score_sheet
 
 GR = PRESETS["gr"]
 # The presets, and options that the sources name beside them.
@@ -29,7 +28,6 @@ SOURCES: dict[str, Rules] = {
     "gr-ace-one": PRESETS["gr-oklahoma"].replace(oklahoma_ace="one"),
     "ht1-elder": PRESETS["ht1"].replace(deal="eleven-ten"),
     "gc-chosen": PRESETS["gc"].replace(spread="chosen"),
-    "rummytalk": PRESETS["big-gin"].replace(gin_boxes=2, big_gin_boxes=3, undercut_boxes=1),
 }
 
 MELDED = "AS 2S 3S 7H 8H 9H JC JD JH"  # nine cards in three melds, the tenth is the deadwood
@@ -82,9 +80,6 @@ def finish(hand: Hand) -> Outcome:
     outcome = hand.outcome
     assert outcome is not None
     return outcome
-
-
-# ------------------------------------------------------------------ one hand
 
 
 def deal(rules: Rules) -> Any:
@@ -252,16 +247,6 @@ def wall(rules: Rules) -> Any:
     return found
 
 
-def drawn_hand(rules: Rules) -> Any:
-    """A hand that is drawn: score, boxes, and how many in a row end a game."""
-    drawn = Outcome(End.STOCK)
-    count = 1
-    while not score_sheet(rules, [drawn] * count).is_over:
-        count += 1
-    sheet = score_sheet(rules, [drawn] * count)
-    return sheet.totals, sheet.winner, count
-
-
 # The spread is 3S 4S 5S and more; the defender's run 6S to 9S beats its eights unless 6S and 7S are laid off.
 SPREAD = "3S 4S 5S JC JD JH 2H 2D 2C AD"
 DEFENDER = "6S 7S 8S 9S 8C 8D QD QC AH 4H"
@@ -361,46 +346,8 @@ def repeated_upcard(rules: Rules) -> Any:
     return hand.outcome.end if hand.outcome else "goes on"
 
 
-# ------------------------------------------------------------------ one game
-
-
 def won(seat: int, points: int) -> Outcome:
     return Outcome(End.KNOCK, winner=seat, knocker=seat, points=points)
-
-
-def boxes(rules: Rules) -> Any:
-    """Boxes for a knock, gin, an undercut and big gin, and for gin when a spade doubles."""
-    ends = [(End.KNOCK, False), (End.GIN, False), (End.UNDERCUT, False), (End.BIG_GIN, False), (End.GIN, True)]
-    return [score_sheet(rules, [Outcome(end, 0, 0, 5, doubled=doubled)]).boxes[0] for end, doubled in ends]
-
-
-def play_to(rules: Rules) -> Any:
-    """The fewest points that end a game."""
-    return next(points for points in range(0, 502) if score_sheet(rules, [won(0, points)]).is_over)
-
-
-def close(rules: Rules, hands: list[tuple[int, int]]) -> Any:
-    """Totals, winner and net of a game of hands, as far as it lasts."""
-    booked: list[Outcome] = []
-    for seat, points in hands:
-        booked.append(won(seat, points))
-        sheet = score_sheet(rules, booked)
-        if sheet.is_over:
-            return sheet.totals, sheet.winner, sheet.net
-    raise AssertionError("the game goes on")
-
-
-def game_bonus_and_boxes(rules: Rules) -> Any:
-    return close(rules, [(1, 40), (0, 80), (0, 80)])
-
-
-def shut_out(rules: Rules) -> Any:
-    return close(rules, [(0, 80), (0, 80)])
-
-
-def winner(rules: Rules) -> Any:
-    """Seat 1 wins nine small hands, then seat 0 ends the game with a large one."""
-    return close(rules, [(1, 10)] * 9 + [(0, 160)])
 
 
 PROBES: dict[str, Callable[[Rules], Any]] = {
@@ -408,9 +355,8 @@ PROBES: dict[str, Callable[[Rules], Any]] = {
     "who goes first": first_starter_hand, "who goes next": next_starter_hand,
     "discarding the upcard just taken": discard_taken, "knock limit": knock_limit,
     "eleven/ten with Oklahoma": first_discard_limit, "spade turned": spade, "knocking is": gin,
-    "illegal knock": illegal_knock, "stock end": stock_end, "wall": wall, "a drawn hand": drawn_hand,
+    "illegal knock": illegal_knock, "stock end": stock_end, "wall": wall,
     "laying off": lay_off, "knocker's melds": spread, "lay-off on gin": layoff_on_gin,
     "undercut when": undercut, "gin bonus": gin_bonus, "big gin": big_gin, "endless upcards": endless_upcards,
-    "repeated upcard": repeated_upcard, "play to": play_to, "game bonus and boxes": game_bonus_and_boxes,
-    "shut-out": shut_out, "winner": winner, "boxes": boxes,
+    "repeated upcard": repeated_upcard,
 }  # fmt: skip
