@@ -118,9 +118,17 @@ def chosen(masks: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return (masks * rng.random(masks.shape)).argmax(axis=1)
 
 
-@pytest.mark.parametrize("players", [("simple", "formula"), ("level-2:learn=false", "network"), (TEMPLATE, "simple")])
-def test_matches_come_to_an_end_under_any_rules(players):
+@pytest.mark.parametrize(
+    ("players", "unit"),
+    [
+        (("simple", "formula"), "games"),
+        # A level solves the chances of a game under its rules, which takes long.
+        (("level-2:learn=false", "network"), "hands"),
+        ((TEMPLATE, "simple"), "games"),
+    ],
+)
+def test_matches_come_to_an_end_under_any_rules(players, unit):
     for rules in drawn(2 * SCALE, 6):
-        result = play_match(*players, pairs=1, settings=MatchSettings(rules))
+        result = play_match(*players, pairs=1, unit=unit, settings=MatchSettings(rules))
         assert result.games["done"].all() and not result.faults
         assert np.isfinite(result.points.mean)

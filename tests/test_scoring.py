@@ -180,7 +180,7 @@ def test_a_played_game_is_scored_as_its_sheet_is():
     rng = np.random.default_rng(52)
     for name in (
         "dg-oklahoma,target=30,shutout=double-hands",
-        "ht2-traditional,target=40",
+        "ht2-traditional,target=100",
         "big-gin,target=30",
     ):
         match = Match(name, seed=int(rng.integers(2**31)))
