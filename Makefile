@@ -56,7 +56,7 @@ $(SETUP): pyproject.toml constraints.txt | $(BIN)/python
 	@touch $@
 
 $(PEERS): $(SETUP)
-	$(INSTALL) --editable ".[openspiel,ray,video]"
+	$(INSTALL) --editable ".[ray]" open_spiel moviepy
 	@touch $@
 
 # So that nobody waits in front of a page or a silent terminal. Where everything is compiled already, it takes seconds.
@@ -130,14 +130,14 @@ ROUND := --config configs/rounds.yaml
 network: $(SETUP)
 	$(BIN)/python train.py --config configs/strong.yaml --out runs/strong
 	$(BIN)/python train.py $(ROUND) --start runs/strong/last --out runs/round1
-	$(BIN)/gin average runs/strong/last runs/round1/last --out runs/mean
+	$(BIN)/python -m agents.training.average runs/strong/last runs/round1/last --out runs/mean
 	$(BIN)/python train.py $(ROUND) --set seed=3 decisions=36000000 critic_warmup=1000000 pool_share=0.35 learning_rate=0.0006 \
 	  --start runs/mean --out runs/round2
-	$(BIN)/gin average runs/mean runs/round2/last --out runs/averaged
+	$(BIN)/python -m agents.training.average runs/mean runs/round2/last --out runs/averaged
 	$(BIN)/python train.py --config configs/finish.yaml --start runs/averaged --out runs/finish
-	$(BIN)/gin average runs/averaged runs/finish/last --out runs/network
+	$(BIN)/python -m agents.training.average runs/averaged runs/finish/last --out runs/network
 	cp runs/strong/curve.json runs/network/
-	$(BIN)/gin fit-hand-model runs/network
+	$(BIN)/python -m agents.training.hand_model_fit runs/network
 
 # From the network that ships to the levels: for 1 to 3 one network that learned within their bounds of memory and attention, for 4 the one
 # that ships; and what each does against opponents that it knows.

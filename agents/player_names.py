@@ -11,18 +11,18 @@ from ginenv.errors import GinError
 _LONGEST = 20
 
 
-def tidied(name: str) -> str:
+def normalized(name: str) -> str:
     """A name with single blanks and composed characters: systems differ in whether they send ``é`` as one or as two (NFC, NFD)."""
     return unicodedata.normalize("NFC", " ".join(name.split()))
 
 
 def casefolded(name: str) -> str:
     """A name without its letter case: the same for every way to write it."""
-    return tidied(tidied(name).casefold())
+    return normalized(normalized(name).casefold())
 
 
 def check_name(name: str, owner: str, error: type[GinError] = GinError) -> str:
-    """A new person's name, tidied.
+    """A new person's name, normalized.
 
     Args:
         name: as it was given.
@@ -32,16 +32,16 @@ def check_name(name: str, owner: str, error: type[GinError] = GinError) -> str:
     Raises:
         GinError: (or the error given) if it is empty, too long or unprintable, or has a ``|``.
     """
-    name = tidied(name)
+    name = normalized(name)
     if not name or len(name) > _LONGEST or not name.isprintable() or "|" in name:
         raise error(f"{name!r} cannot be {owner} name: a name has 1 to {_LONGEST} printable characters, and no '|'")
     return name
 
 
 def canonical_name(name: str, names: Iterable[str]) -> str:
-    """A name as it is spelled among those known, in any letter case; tidied if it is not among them."""
+    """A name as it is spelled among those known, in any letter case; normalized if it is not among them."""
     names = list(names)
     if name in names:
         return name
-    name = tidied(name)
+    name = normalized(name)
     return next((one for one in names if casefolded(one) == casefolded(name)), name)

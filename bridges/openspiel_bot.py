@@ -1,4 +1,4 @@
-"""Any player of ours as a bot in OpenSpiel's gin rummy (``pip install "ginenv[agents,openspiel]"``).
+"""Any player of ours as a bot in OpenSpiel's gin rummy (``pip install "ginenv[agents]" open_spiel==2.0.2``).
 
     game = pyspiel.load_game("gin_rummy")
     bots = [OpenSpielBot(game, 0, "level-2"), pyspiel.make_simple_gin_rummy_bot(game.get_parameters(), 1)]

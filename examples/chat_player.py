@@ -101,8 +101,8 @@ def complete(chosen, messages):
     options = {
         "temperature": chosen.temperature, "max_completion_tokens": chosen.max_tokens, "reasoning_effort": chosen.effort
     }  # fmt: skip
-    said = {key: value for key, value in options.items() if value is not None}
-    body = json.dumps({"model": chosen.model, "messages": messages, **said}).encode()
+    given = {key: value for key, value in options.items() if value is not None}
+    body = json.dumps({"model": chosen.model, "messages": messages, **given}).encode()
     headers = {
         "Content-Type": "application/json",
         "Authorization": f"Bearer {os.environ.get('OPENAI_API_KEY', 'none')}",

@@ -3,11 +3,10 @@
 import pytest
 import torch
 
-from agents.cli.train import average as gin_average
 from agents.network.checkpoint import CheckpointError, load_checkpoint, load_critic, save_checkpoint
 from agents.network.model_card import CARD
 from agents.network.nets import Actor, Critic
-from agents.training.average import average
+from agents.training.average import average, main
 
 
 def saved(directory, seed, widths=(16,), critic=False):
@@ -36,7 +35,7 @@ def test_weights_are_the_mean_and_the_critic_is_the_last_ones(tmp_path):
 def test_the_command_writes_a_card_beside_the_mean(tmp_path):
     for seed, name in enumerate(("a", "b")):
         saved(tmp_path / name, seed)
-    gin_average([str(tmp_path / "a"), str(tmp_path / "b")], tmp_path / "mean")
+    main([str(tmp_path / "a"), str(tmp_path / "b")], tmp_path / "mean")
     assert "- command: `" in (tmp_path / "mean" / CARD).read_text(encoding="utf-8")
 
 

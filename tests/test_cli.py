@@ -121,8 +121,8 @@ def test_an_unknown_command_is_named_with_the_nearest(monkeypatch) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    ["levels show EMPTY", "levels fit EMPTY", "export EMPTY out", "export EMPTY out --app", "average EMPTY a --out out",
-         "model-card EMPTY", "levels build EMPTY --out out"],
+    ["levels show EMPTY", "levels fit EMPTY", "export EMPTY out", "export EMPTY out --app",
+     "evaluate EMPTY simple --card", "levels build EMPTY --out out"],
 )  # fmt: skip
 def test_a_name_that_is_empty_is_not_the_current_directory(words, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -181,7 +181,7 @@ def test_what_levels_learned_is_looked_for_where_the_table_keeps_it(tmp_path: Pa
     (tmp_path / "levels" / "level-1.json").write_text("damaged")
     done = gin("levels", "learned", "level-1", before=home)
     assert done.returncode == 1 and "level-1.json is damaged" in done.stderr
-    assert gin("levels", "reset", "level-1", before=home).returncode == 0
+    assert gin("levels", "learned", "level-1", "--reset", before=home).returncode == 0
     assert "has learned nothing yet" in gin("levels", "learned", "level-1", before=home).stdout
 
 
@@ -232,7 +232,8 @@ def test_a_broken_pipe_that_is_not_the_output_is_no_quiet_end() -> None:
     [
         ("levels show network", "level-1"),
         ("analyse --home nowhere", "nowhere"), ("analyse --kind draw", "--mistakes"),
-        ("analyse --rules eaai", "--seed"), ("analyse --players simple easy", "--seed"), ("levels copy level-9 here", "level-9"),
+        ("analyse --rules eaai", "--seed"), ("analyse --players simple easy", "--seed"),
+        ("levels learned level-1 --reset --as-json", "--reset --as-json"),
         ("levels build nowhere --out here", "nowhere"), ("evaluate simple easy --games 0", "games 1 0"),
         ("conform py:bot:Bot", "py:bot:Bot evaluate"), ("conform simple", "simple evaluate"),
         ("train --set num_envs=1000000000000", "memory"),

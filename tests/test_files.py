@@ -147,7 +147,6 @@ def test_an_empty_name_is_not_the_current_directory(
         ("train --out ''", "--out"),
         ("train --export ''", "--export"),
         ("levels learned level-2 --home ''", "--home"),
-        ("levels copy level-1 ''", "TARGET"),
         ("levels build . --out ''", "--out"),
         ("export level-1 ''", "DIRECTORY"),
         ("tournament tournament.yaml out=", "out"),

@@ -9,6 +9,7 @@ import torch
 
 from agents.arena.series import play_series
 from agents.cli.levels import levels
+from agents.cli.networks import export
 from agents.levels.level import LEVEL, NAMES, Level, LevelError, load_level
 from agents.levels.package import build_level, check_plays, copy_level
 from agents.levels.player import LevelPlayer
@@ -96,8 +97,8 @@ def test_a_level_is_built_of_a_run_or_any_checkpoint_plays_and_travels(tmp_path,
     assert load_level(str(built.directory)).digest == built.digest
     levels([*again, "--replace"])
     assert f"The level that was there (sha256 {built.digest}) is gone." in capsys.readouterr().out
-    levels(["copy", str(built.directory), str(tmp_path / "exported")])
-    levels(["copy", str(tmp_path / "exported"), str(tmp_path / "imported")])
+    export(str(built.directory), tmp_path / "exported")
+    export(str(tmp_path / "exported"), tmp_path / "imported")
     for directory in (built.directory, tmp_path / "exported", tmp_path / "imported"):
         assert "## Limits" in (directory / CARD).read_text(encoding="utf-8")
     points = [
@@ -126,8 +127,8 @@ def test_a_directory_that_is_named_like_an_installed_level_is_the_directory(
     levels(["build", str(directory), "--out", "level-2", "--replace"])
     assert f"(sha256 {built.digest}) is gone" in capsys.readouterr().out
     built = load_level(Path("level-2"))
-    levels(["copy", "./level-2", "level-3"])
-    assert f"is in level-3 (sha256 {built.digest})." in capsys.readouterr().out
+    export("./level-2", Path("level-3"))
+    assert f"level-3: a copy of level-2 (sha256 {built.digest})" in capsys.readouterr().out
     assert copy_level("./level-2", Path("level-4")).digest == built.digest
     levels(["build", "level-3", "--out", "mine"])
     assert Path("mine", WEIGHTS).read_bytes() == (load_level("level-3").directory / WEIGHTS).read_bytes()

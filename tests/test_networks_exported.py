@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from agents.arena.matches import play_match
-from agents.cli.networks import export, write_model_card
+from agents.cli.evaluate import MatchConfig, evaluate
+from agents.cli.networks import export
 from agents.cli.train import train
-from agents.levels.level import INSTALLED, NAMES
+from agents.levels.level import INSTALLED, NAMES, load_level
 from agents.network.checkpoint import save_checkpoint
 from agents.network.features import NUM_HEURISTIC_FEATURES
 from agents.network.model_card import CARD, model_card, write_card
@@ -59,31 +59,34 @@ def test_a_copy_of_a_checkpoint_has_a_card(checkpoint: Path, tmp_path: Path) -> 
 
 
 def test_measured_strength_is_stored_with_its_interval(checkpoint: Path, tmp_path: Path) -> None:
-    export(str(checkpoint), tmp_path / "copy")
-    result = play_match(str(tmp_path / "copy"), "random", pairs=10)
-    (tmp_path / "results.json").write_text(json.dumps({"matches": [result.to_dict()]}))
-    write_model_card(tmp_path / "copy", [tmp_path / "results.json"])
-    share = result.share
-    row = f"| `random` | eaai | 20 games | {share.text(percent=True)} |"
-    assert row in (tmp_path / "copy" / CARD).read_text()
+    """And a later match with the same opponent takes the place of that one alone."""
+    export(str(checkpoint), copy := tmp_path / "copy")
+
+    def measure(opponent: str, games: int) -> str:
+        evaluate(MatchConfig(players=(str(copy), opponent), games=games, out=tmp_path / "results.json", card=True))
+        share = json.loads((tmp_path / "results.json").read_text())["matches"][0]["share"]
+        return f"| `{opponent}` | eaai | {games} games | {100 * share['mean']:.1f} % ({100 * share['low']:.1f} to "
+
+    before, other, after = measure("random", 4), measure("easy", 4), measure("random", 6)
+    text = (copy / CARD).read_text()
+    assert before not in text and other in text and after in text
     # From its JSON alone from then on.
-    assert write_card(tmp_path / "copy") == (tmp_path / "copy" / CARD).read_text() == model_card(tmp_path / "copy")
-    assert make_player(str(tmp_path / "copy"))
-    for other in ("cmd:./copy", "simple", str(tmp_path / "other" / "copy")):
-        export(str(SHIPPED), tmp_path / "other" / "copy") if "other" in other else None
-        (tmp_path / "others.json").write_text(
-            json.dumps({"matches": [result.to_dict() | {"players": [other, "random"]}]})
-        )
-        with refuses(GinError, tmp_path / "copy"):
-            write_model_card(tmp_path / "copy", [tmp_path / "others.json"])
-        assert row in (tmp_path / "copy" / CARD).read_text()
-    with refuses(GinError, tmp_path / "copy" / CARD):
-        write_model_card(tmp_path / "copy", [tmp_path / "copy" / CARD])
+    assert write_card(copy) == text == model_card(copy)
+    assert make_player(str(copy))
+
+
+def test_only_a_networks_card_is_written_and_that_is_known_before_the_match(tmp_path: Path) -> None:
+    export("level-2", tmp_path / "level")
+    digest = load_level(tmp_path / "level").digest
+    for player in ("simple", str(tmp_path / "level")):
+        with refuses(GinError, player):
+            evaluate(MatchConfig(players=(player, "random"), games=10**9, out=tmp_path / "results.json", card=True))
+    assert load_level(tmp_path / "level").digest == digest and not (tmp_path / "results.json").exists()
 
 
 @pytest.mark.parametrize("directory", [SHIPPED, *(INSTALLED / name for name in NAMES)], ids=lambda path: path.name)
 def test_the_cards_of_what_ships_are_those_of_its_json(directory: Path) -> None:
-    """`gin model-card DIRECTORY` writes one again."""
+    """`write_card` writes one again."""
     assert (directory / CARD).read_text(encoding="utf-8") == model_card(directory)
 
 

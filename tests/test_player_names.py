@@ -91,9 +91,9 @@ def test_a_run_directory_says_where_its_player_is(tmp_path: Path) -> None:
         parse_player(str(tmp_path))
 
 
-def test_a_player_whose_engine_is_missing_says_which_extra_brings_it():
-    register_player("needy", "no_such_engine:make", "openspiel")
-    with refuses(GinError, "no_such_engine", "ginenv[openspiel]"):
+def test_a_player_whose_engine_is_missing_says_what_brings_it():
+    register_player("needy", "no_such_engine:make", "an_engine")
+    with refuses(GinError, "no_such_engine", "'an_engine'"):
         make_player("needy")
 
 

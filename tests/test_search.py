@@ -269,13 +269,13 @@ def test_a_critic_of_points_is_refused(tmp_path):
 )
 def test_a_model_of_whole_hands_is_not_trained_of_nothing(checkpoint, rounds, facts):
     with refuses(GinError, *facts):
-        hand_model_fit.fit_and_save(checkpoint, rounds, 1)
+        hand_model_fit.main(checkpoint, rounds, 1)
 
 
 def test_a_trained_model_of_whole_hands_is_written_beside_its_network(trained, tmp_path, monkeypatch):
     monkeypatch.setattr(hand_model_fit, "OPPONENTS", {"simple": 40})
     net = Path(without_hand_model(shutil.copytree(trained, tmp_path / "net")))
-    hand_model_fit.fit_and_save(str(net), 1, 1)
+    hand_model_fit.main(str(net), 1, 1)
     assert json.loads((net / "hand_model.json").read_text())["about"]["command"].endswith("--rounds 1 --seed 1")
     assert len(set(make_search(0, network=str(net), **SMALL_SEARCH).examine(views_of(12)[11:12]).weights)) > 1
 

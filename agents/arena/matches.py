@@ -174,13 +174,13 @@ def play_pairs(
             observers=[*([statistics, meter] if meter else [statistics]), *observers],
             patient=True,
         )
-        told = time.monotonic()
+        shown_at = time.monotonic()
         try:
             while play.done < len(jobs):
                 with allow_interrupts():
                     play.tick()
-                if progress is not None and (play.done == len(jobs) or time.monotonic() - told > _PROGRESS_SECONDS):
-                    told = time.monotonic()
+                if progress is not None and (play.done == len(jobs) or time.monotonic() - shown_at > _PROGRESS_SECONDS):
+                    shown_at = time.monotonic()
                     progress(int(play.progress()))
         except KeyboardInterrupt:
             unfinished = np.flatnonzero(statistics.results["done"] == 0)

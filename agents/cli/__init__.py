@@ -52,17 +52,14 @@ COMMANDS = {
     "practice": Command("agents.play.terminal:practice", "your mistakes and a set of positions, to play again"),
     "analyse": Command("agents.cli.analyse:analyse", "RECORD, POSITION: what decisions cost; --mistakes: yours"),
     "train": Command("agents.cli.train:train", "trains an agent by self-play and exports it", False, extra="train"),
-    "average": Command("agents.cli.train:average", "CHECKPOINT ...: averages the weights of checkpoints", False),
     "export": Command("agents.cli.networks:export", "NETWORK DIRECTORY: a copy with its card, or for apps"),
-    "model-card": Command("agents.cli.networks:write_model_card", "CHECKPOINT [RESULTS ...]: the card of a checkpoint"),
-    "fit-hand-model": Command("agents.cli.train:fit_hand_model", "CHECKPOINT: trains its model of whole hands", False),
     "evaluate": Command("agents.cli.evaluate:evaluate", "A B: a match; A --against B C ...: several", extra="match"),
     "rate": Command("agents.cli.rate:rate", "PLAYER: a rating by few hands, for expensive players", extra="match"),
     "tournament": Command("agents.cli.tournament:tournament", "CONFIG.yaml: everyone against everyone", extra="match"),
     "exploit": Command("agents.cli.measure:exploit", "PLAYER: trains best responses against a player", False),
     "conform": Command("agents.cli.programs:conform", "PROGRAM: does it keep to the line protocol?", extra="match"),
     "bot": Command("agents.cli.bot:bot", "PLAYER: our player as a program of that protocol", extra="match"),
-    "levels": Command("agents.cli.levels:levels", "show, learned, reset, build, fit, copy", reads_arguments=True),
+    "levels": Command("agents.cli.levels:levels", "show, learned, build, fit", reads_arguments=True),
     "warm": Command("agents.cli.warm:warm", "compiles everything now, so that nobody waits later", extra="match"),
     "games": Command(
         "agents.cli.games:games", "games as Parquet tables of every decision", reads_arguments=True, extra="match,data"
@@ -73,8 +70,8 @@ GROUPS = {"play": "play", "train": "train", "evaluate": "measure", "levels": "le
 
 # Modules that not every command needs, and the extras that install them; the others are in the extra of the command.
 EXTRAS = {"tensorboard": "train", "pyarrow": "data", "onnx": "onnx"}
-EXTRAS |= dict.fromkeys(("fastapi", "starlette", "uvicorn", "itsdangerous"), "web")
-EXTRAS |= {"fsrs": "agents", "safetensors": "agents", "torch": "agents", "ray": "ray", "mcp": "mcp"}
+EXTRAS |= dict.fromkeys(("fastapi", "starlette", "uvicorn", "itsdangerous", "mcp"), "web")
+EXTRAS |= {"fsrs": "agents", "safetensors": "agents", "torch": "agents", "ray": "ray"}
 
 # The exit status when nobody reads the output any more: what a shell reports for a program that SIGPIPE ended.
 UNREAD = 141
@@ -145,9 +142,7 @@ def run(program: str, command: str, arguments: Sequence[str]) -> None:
         if missing in ("ginenv", "agents", "None"):
             raise
         # Both of these contain what other commands need, too.
-        extra = (
-            chosen.extra if chosen.extra in ("train", "web") and missing != "mcp" else EXTRAS.get(missing, chosen.extra)
-        )
+        extra = chosen.extra if chosen.extra in ("train", "web") else EXTRAS.get(missing, chosen.extra)
         sys.exit(f"{name}: {missing} is not installed; pip install 'ginenv[{extra}]' installs it")
     finally:
         # Only the interpreter's shutdown is left, which shows an exception as a traceback.

@@ -29,6 +29,7 @@ from agents.reports.terminal import (
     results_document,
 )
 from ginenv.errors import GinError
+from ginenv.hands.text import rules_text
 from ginenv.tables.players import short_name
 
 PANEL = ("random", "easy", "simple", "formula")
@@ -55,6 +56,7 @@ class MatchConfig(Processes):
         luck: measure luck and subtract it from the estimates.
         until_significant: stop as soon as the question of who is better is answered.
         margin: smallest difference of the share from one half that until_significant looks for.
+        card: write the figures on the card of the first player, a network's directory; earlier ones of the same opponent and rules go.
         out: JSON file for the results.
     """
 
@@ -71,6 +73,7 @@ class MatchConfig(Processes):
     luck: bool = True
     until_significant: bool = False
     margin: float = Field(0.02, gt=0, lt=0.5)
+    card: bool = False
     out: Path = Path("runs/evaluate.json")
 
     @property
@@ -114,6 +117,8 @@ def evaluate(config: MatchConfig, details: bool = False) -> int | None:
     pairs, settings = (count + 1) // 2, config.settings
     check_writable(config.out)
     check_names(*config.players, *opponents)
+    if config.card:
+        _check_card(config.players[0])
     console = plain_console()
     if count % 2:
         console.print(
@@ -126,6 +131,8 @@ def evaluate(config: MatchConfig, details: bool = False) -> int | None:
         try:
             with writing(config.out):
                 write_json(config.out, results_document(results))
+            if config.card:
+                _write_card(config.players[0], results)
             more = "" if details else "; --details also shows how they play"
             console.print(f"results: {config.out}{more}", markup=False, soft_wrap=True)
         finally:
@@ -134,6 +141,34 @@ def evaluate(config: MatchConfig, details: bool = False) -> int | None:
             print_result(console, tables, details)
     check_forfeits(results)
     return None if is_complete else INTERRUPTED
+
+
+def _check_card(player: str) -> None:
+    """Refuses a player on whose card nothing can be written."""
+    from agents.levels.level import LEVEL
+    from agents.network.checkpoint import METADATA
+    from agents.network.model_card import model_card
+    from agents.network.player import network_directory
+
+    directory = Path(network_directory(player))
+    # Whatever keeps it from being written shows now, before the match.
+    model_card(directory)
+    if (directory / LEVEL).is_file():
+        raise GinError(f"--card is for networks; {player} is a level, which goes by the content of its files")
+    check_writable(directory / METADATA)
+
+
+def _write_card(player: str, results: list[MatchResult]) -> None:
+    from agents.network.model_card import add_measured
+    from agents.network.player import network_directory
+
+    figures = ("jobs", "unit", "seed", "share", "points_per_hand")
+    matches = [
+        {"against": result.names[1], "rules": rules_text(result.rules).partition("@")[0]}
+        | {name: value for name, value in result.to_dict().items() if name in figures}
+        for result in results
+    ]
+    add_measured(network_directory(player), matches)
 
 
 def _play(

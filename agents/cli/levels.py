@@ -1,4 +1,4 @@
-"""``gin levels``: shows, resets, copies, builds and fits levels."""
+"""``gin levels``: shows, builds and fits levels; what they learned."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from agents.files import check_directory, check_writable
 from agents.levels.describe import describe_learning, what_is_learned
 from agents.levels.fit_responses import FitConfig, fit_responses, hands_to_play
 from agents.levels.level import LEVEL, NAMES, LevelSettings, load_level
-from agents.levels.package import build_level, copy_level, read_settings
+from agents.levels.package import build_level, read_settings
 from agents.levels.profile import read_learned, reset_level
 from agents.levels.responses import RESPONSES
 from agents.network.model_card import write_card
@@ -32,7 +32,6 @@ app = SubcommandApp()
 # Arguments, with the names that the usage line gives them.
 LevelName = Annotated[str, Positional, arg(metavar="LEVEL")]
 Network = Annotated[str, Positional, arg(metavar="SOURCE")]
-Target = Annotated[Path, Positional, arg(metavar="TARGET")]
 
 
 @app.command
@@ -67,16 +66,29 @@ def show(level: Annotated[str | None, Positional, arg(metavar="[LEVEL]")] = None
 
 
 @app.command
-def learned(level: LevelName, home: Path | None = None, opponent: str | None = None, as_json: bool = False) -> str:
+def learned(
+    level: LevelName,
+    home: Path | None = None,
+    opponent: str | None = None,
+    as_json: bool = False,
+    reset: bool = False,
+) -> str:
     """What a level has learned: its opponents beside typical people and the levels, and a position where it now plays otherwise.
+
+    What a level of your own has learned is filed under its content: a copy with the same bytes has learned the same, and is reset with it.
 
     Args:
         level: name or directory.
         home: directory with what levels have learned; $GINENV_HOME, or the directory of gin play, when left out.
         opponent: name of one opponent that it has met; all when left out.
         as_json: print JSON, one object for each opponent.
+        reset: reset the level to how it was installed instead.
     """
     home, found = _home(home), load_level(level)
+    if reset:
+        if opponent is not None or as_json:
+            raise GinError("--reset resets the whole level and takes neither --opponent nor --as-json")
+        return reset_level(home, found)
     if opponent is not None and found.learns:
         opponents = read_learned(home, found)
         if canonical_name(opponent, opponents) not in opponents:
@@ -96,32 +108,6 @@ def _home(named: Path | None) -> Path:
     if named is not None and not named.is_dir():
         raise GinError(f"home {named} does not exist; name the directory that holds what levels learned")
     return home
-
-
-@app.command
-def reset(level: LevelName, home: Path | None = None) -> str:
-    """Resets a level to how it was installed.
-
-    What a level of your own has learned is filed under its content: a copy with the same bytes is reset with it.
-
-    Args:
-        level: name or directory.
-        home: directory with what levels have learned; $GINENV_HOME, or the directory of gin play, when left out.
-    """
-    return reset_level(_home(home), load_level(level))
-
-
-@app.command
-def copy(level: LevelName, to: Target) -> str:
-    """Copies a level to a directory of its own, to change it or to pass it on; one of anybody's making is checked first.
-
-    Args:
-        level: name or directory.
-        to: directory to write.
-    """
-    found = copy_level(level, to)
-    write_card(to)
-    return f"{found.name} was checked and is in {to} (sha256 {found.digest})."
 
 
 @app.command
@@ -156,13 +142,11 @@ def fit(level: LevelName, set: tuple[str, ...] = ()) -> str:
     A fit that is interrupted keeps nothing and begins again.
 
     Args:
-        level: its directory (``gin levels build`` or ``copy`` makes one).
+        level: its directory (``gin levels build`` or ``gin export`` makes one).
         set: settings of ``agents.levels.fit_responses.FitConfig`` that differ from the default, as key=value (``rounds=2 hands=10``).
     """
     if level in NAMES:
-        raise GinError(
-            f"{level} is installed; gin levels copy {level} DIRECTORY makes a copy whose responses can be fitted"
-        )
+        raise GinError(f"{level} is installed; gin export {level} DIRECTORY makes a copy whose responses can be fitted")
     # Its present responses are not loaded: they may be what has to be fitted again.
     found, console = load_level(level, with_responses=False), plain_console(stderr=True)
     found.check_files()

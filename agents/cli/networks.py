@@ -1,4 +1,4 @@
-"""``gin export`` and ``gin model-card``: networks for other programs, and their cards."""
+"""``gin export``: networks and levels for elsewhere."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from tyro.conf import Positional, arg
 
 from agents.files import copy_files, replacing, writing
 from agents.levels.level import LEVEL, NAMES, Level, load_level
+from agents.levels.package import copy_level
 from agents.network.checkpoint import read_metadata
 from agents.network.model_card import write_card
 from agents.network.player import network_directory
@@ -23,7 +24,9 @@ def export(
     minutes: float = 10.0,
     seed: int = 1,
 ) -> None:
-    """Writes a network as a directory of its own, with its card; or a level for apps in any language.
+    """Writes a network or a level as a directory of its own, with its card; or a level for apps in any language.
+
+    A level, of somebody else's making perhaps, is checked first: its files, its settings, and that it plays.
 
     Args:
         network: ``network`` for the one that ships, a level's name, or a directory of a checkpoint or level.
@@ -38,8 +41,12 @@ def export(
     if app:
         _export_app(load_level(network, with_responses=False), out, minutes, seed)
         return
-    level = load_level(network) if is_level else None
-    source = level.directory if level else network_directory(network)
+    if is_level:
+        level = copy_level(network, out)
+        write_card(out)
+        print(f"{out}: a copy of {level.name} (sha256 {level.digest}), which was checked, with its card")
+        return
+    source = network_directory(network)
     read_metadata(source)
     with writing(out), replacing(out) as made:
         copy_files(Path(source), made)
@@ -63,18 +70,3 @@ def _export_app(level: Level, out: Path, minutes: float, seed: int) -> None:
     print(
         f"{out}: {level.name} for apps, from {about['positions']:,} positions{early}; {100 * about['agreement']:.1f} % agreement"
     )
-
-
-def write_model_card(
-    checkpoint: Annotated[str, Positional, arg(metavar="CHECKPOINT")],
-    results: Annotated[list[Path], Positional, arg(metavar="[RESULTS ...]")],
-) -> None:
-    """Writes the card beside a checkpoint.
-
-    Args:
-        checkpoint: its directory; ``network`` for the network that ships.
-        results: results files of ``gin evaluate`` with the checkpoint as first player; the checkpoint keeps their figures.
-    """
-    checkpoint = network_directory(checkpoint)
-    write_card(checkpoint, results)
-    print(f"{checkpoint}: the card is written")

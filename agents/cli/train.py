@@ -1,4 +1,4 @@
-"""``gin train``, and commands that make checkpoints from checkpoints."""
+"""``gin train``: trains an agent, or continues a run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-from tyro.conf import Positional, arg
+from tyro.conf import arg
 
 from agents.config import TrainConfig, describe_keys, load_config
 from agents.files import check_own, check_writable, copy_files, replacing, writing
@@ -126,37 +126,3 @@ def _print_end(checkpoint: Path, out: Path) -> None:
     name = shlex.quote(PlayerSpec("", "", str(checkpoint)).with_options())
     program = "python evaluate.py" if sys.argv[0].endswith(".py") else "gin evaluate"
     print(f"next: {program} {name} --against all")
-
-
-def average(checkpoints: Annotated[list[str], Positional, arg(metavar="CHECKPOINT CHECKPOINT ...")], out: Path) -> None:
-    """Averages the weights of checkpoints of one ancestry; the critic is that of the last one.
-
-    It does not check that they descend from each other. There is no reason to expect anything of the mean of unrelated checkpoints.
-
-    Args:
-        checkpoints: directories of networks, such as a run's ``last``.
-        out: directory to write; a mean that the same command wrote there is overwritten.
-    """
-    from agents.network.model_card import write_card
-    from agents.training.average import average as write_average
-
-    write_average(checkpoints, out, this_command())
-    write_card(out)
-    print(f"{out}: the mean of {len(checkpoints)} checkpoints")
-
-
-def fit_hand_model(
-    checkpoint: Annotated[str, Positional, arg(metavar="CHECKPOINT")], rounds: int = 24, seed: int = 1
-) -> None:
-    """Trains the model of whole hands with which the search samples worlds.
-
-    Args:
-        checkpoint: directory of a network; the model is written into it.
-        rounds: number of rounds, each of which takes new samples and learns from it.
-        seed: seed of hands and weights.
-    """
-    from agents.training.hand_model_fit import fit_and_save
-
-    if rounds < 1:
-        raise GinError(f"--rounds is {rounds}; it must be 1 or more")
-    fit_and_save(checkpoint, rounds, seed)

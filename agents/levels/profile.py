@@ -34,8 +34,8 @@ _NAME, _DIGEST = 40, 16
 # Ratings of the past that are stored.
 MAX_RATINGS = 500
 # Play cannot produce more hands than this, nor numbers as large as these.
-_MOST_HANDS, _LARGEST = 2**31, 1e12
-_Hands = Annotated[float, Field(ge=0, le=_MOST_HANDS)]
+_MAX_HANDS, _LARGEST = 2**31, 1e12
+_Hands = Annotated[float, Field(ge=0, le=_MAX_HANDS)]
 _Number = Annotated[float, Field(ge=-_LARGEST, le=_LARGEST)]
 # Of the smallest to the largest eigenvalue of a precision: far above what rounding does to one.
 _CONDITION = 1e-11
@@ -52,13 +52,13 @@ class Strength(Config):
 
     posterior: list[Annotated[float, Field(ge=0, le=1)]] = Field(min_length=len(GRID), max_length=len(GRID))
     ratings: list[int] = Field(max_length=MAX_RATINGS)
-    hands: int = Field(ge=0, le=_MOST_HANDS)
+    hands: int = Field(ge=0, le=_MAX_HANDS)
 
 
 class _Opponent(Config):
     """What is known of an opponent: ``POSTERIOR`` (``Posteriors.to_dict``) and ``COUNTS`` as lists of numbers."""
 
-    hands: int = Field(ge=0, le=_MOST_HANDS)
+    hands: int = Field(ge=0, le=_MAX_HANDS)
     mean: list[_Number] = Field(min_length=NUM_WEIGHTS, max_length=NUM_WEIGHTS)
     precision: list[_Number]
     did: list[_Hands] = Field(min_length=NUM_HABITS, max_length=NUM_HABITS)
@@ -152,8 +152,8 @@ def _check_room(record: _Opponent) -> None:
         counts.append(record.strength.hands)
         if abs(sum(record.strength.posterior) - 1) > 0.01:
             raise ConfigError("its ratings' probabilities do not add up to 1")
-    if max(counts) > _MOST_HANDS / 2:
-        raise ConfigError(f"it counts more than {_MOST_HANDS // 2:,} hands")
+    if max(counts) > _MAX_HANDS / 2:
+        raise ConfigError(f"it counts more than {_MAX_HANDS // 2:,} hands")
     if max(map(abs, (*record.mean, *record.precision))) > _LARGEST / 2:
         raise ConfigError("its numbers are too large")
     eigenvalues = np.linalg.eigvalsh(square(record.precision))

@@ -5,14 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from agents.config import Config, ConfigError, parse_config
-from agents.files import JsonError, parse_json, read_json, write_json, write_text, writing
+from agents.files import JsonError, read_json, write_json, write_text, writing
 from agents.network.checkpoint import METADATA, CheckpointError, read_metadata
-from ginenv.engine.rules import get_rules
-from ginenv.errors import quoted, reason_of
-from ginenv.hands.text import rules_text
+from ginenv.errors import reason_of
 from ginenv.view.encoding import OBSERVATION_SIZE
 
 CARD = "README.md"
@@ -39,9 +37,11 @@ class _Interval(Config):
         return f"{form(self.mean)}{unit} ({form(self.low)} to {form(self.high)})"
 
 
-class _Figures(Config):
-    """What a match came to."""
+class _MeasuredMatch(Config):
+    """The figures of a match as a checkpoint keeps them."""
 
+    against: str
+    rules: str
     jobs: _Count
     unit: Literal["games", "hands"]
     share: _Interval
@@ -49,34 +49,10 @@ class _Figures(Config):
     seed: _Count
 
 
-class _MeasuredOpponent(_Figures):
-    """The figures of a match as a checkpoint keeps them."""
-
-    against: str
-    rules: str
-
-
-class _SavedResults(Config):
+class _Measured(Config):
     """All that a checkpoint keeps."""
 
-    each: list[_MeasuredOpponent]
-
-
-class _Match(_Figures):
-    """A match in a file of results; what no card shows may be anything."""
-
-    model_config = ConfigDict(extra="ignore")
-
-    players: tuple[str, str]
-    rules: str
-
-
-class _Results(Config):
-    """A file of results."""
-
-    model_config = ConfigDict(extra="ignore")
-
-    matches: list[_Match]
+    each: list[_MeasuredMatch]
 
 
 def _json(path: Path) -> dict[str, Any]:
@@ -185,7 +161,7 @@ def _strength(metadata: dict[str, Any], is_level: bool) -> list[str]:
         ]
         lines += [
             "| --- | --- | --- | --- | --- |",
-            *map(_measured_row, parse_config({"each": measured}, _SavedResults, "measured").each),
+            *map(_measured_row, parse_config({"each": measured}, _Measured, "measured").each),
             "",
         ]
     if is_level:
@@ -205,13 +181,11 @@ def _strength(metadata: dict[str, Any], is_level: bool) -> list[str]:
             "",
         ]
     return (
-        lines[:-1]
-        if lines
-        else ["Not measured: `gin evaluate` does it, and `gin model-card DIRECTORY RESULTS` writes it here."]
+        lines[:-1] if lines else ["Not measured: `gin evaluate DIRECTORY OPPONENT --card` does it and writes it here."]
     )
 
 
-def _measured_row(match: _MeasuredOpponent) -> str:
+def _measured_row(match: _MeasuredMatch) -> str:
     return (
         f"| `{match.against}` | {match.rules} | {match.jobs:,} {match.unit} | {match.share.text(percent=True)} "
         f"| {match.points_per_hand.text(percent=False)} |"
@@ -235,56 +209,35 @@ def _limits(about: dict[str, Any], level: dict[str, Any]) -> list[str]:
     return limits
 
 
-def write_card(directory: str | Path, results: list[Path] | None = None) -> str:
-    """Writes the card of a checkpoint beside it.
-
-    Args:
-        directory: of the checkpoint.
-        results: results files of ``gin evaluate`` in which it was the first player; their figures replace those in its JSON.
-
-    Returns:
-        The card.
+def write_card(directory: str | Path) -> str:
+    """Writes the card of a checkpoint beside it, and returns it.
 
     Raises:
-        CheckpointError: if the checkpoint or a results file cannot be read.
+        CheckpointError: if the checkpoint cannot be read.
         FileError: if the card cannot be written.
     """
     directory = Path(directory)
-    read_metadata(directory)
+    card = model_card(directory)
     with writing(directory):
-        if results:
-            metadata = _json(directory / METADATA)
-            matches = [match for path in results for match in _matches(path)]
-            for match in matches:
-                _check_played(match, directory, metadata)
-            metadata["measured"] = [_measured(match) for match in matches]
-            write_json(directory / METADATA, metadata)
-        card = model_card(directory)
         write_text(directory / CARD, card)
     return card
 
 
-def _matches(path: Path) -> list[_Match]:
-    try:
-        return parse_config(read_json(path), _Results, str(path)).matches
-    except (OSError, JsonError, ConfigError) as error:
-        raise CheckpointError(f"{path} is no results file of gin evaluate ({reason_of(error)})") from None
+def add_measured(directory: str | Path, matches: list[dict[str, Any]]) -> None:
+    """Writes figures of matches into a checkpoint's JSON and on its card, in place of earlier ones of the same opponent and rules.
 
+    Args:
+        directory: of the checkpoint, which was the first player.
+        matches: ``against``, ``rules``, ``jobs``, ``unit``, ``share``, ``points_per_hand`` and ``seed`` of each.
 
-def _check_played(match: _Match, directory: Path, metadata: dict[str, Any]) -> None:
-    """Refuses results of a player other than the checkpoint: of another name, or of other weights in another directory."""
-    name = match.players[0]
-    player = Path(name)
-    # A program may have any name.
-    same = player.name == directory.resolve().name and not name.startswith("cmd:") and "\0" not in name
-    if same and (player / METADATA).is_file():
-        same = _json(player / METADATA).get("weights_sha256") == metadata.get("weights_sha256")
-    if not same:
-        raise CheckpointError(
-            f"the results are of {quoted(name)}, not of {directory}; the checkpoint must be the first player"
-        )
-
-
-def _measured(match: _Match) -> dict[str, Any]:
-    rules = rules_text(get_rules(parse_json(match.rules))).partition("@")[0]
-    return match.model_dump(exclude={"players"}) | {"against": match.players[1], "rules": rules}
+    Raises:
+        CheckpointError: if the checkpoint cannot be read.
+        FileError: if a file cannot be written.
+    """
+    directory = Path(directory)
+    metadata = read_metadata(directory)
+    new = {(match["against"], match["rules"]) for match in matches}
+    stay = [match for match in metadata.get("measured", []) if (match["against"], match["rules"]) not in new]
+    with writing(directory):
+        write_json(directory / METADATA, metadata | {"measured": stay + matches})
+    write_card(directory)

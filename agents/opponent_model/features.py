@@ -78,7 +78,7 @@ def discard_rows(cards, allowed, t, hand_size, rows):
         allowed: those of them that may be discarded.
         t: the ``TURN``.
         hand_size: number of cards in a hand.
-        rows: ``float64[MOST_CARDS, NUM_DISCARDS]``, one row for each allowed card, the lowest first.
+        rows: ``float64[MAX_CARDS, NUM_DISCARDS]``, one row for each allowed card, the lowest first.
 
     Returns:
         The number of rows, and which of them is the card that was discarded (-1: none).

@@ -136,6 +136,7 @@ def load_hand_model(directory: str | Path) -> HandModel | None:
         raise CheckpointError(f"checkpoint {directory}: {METADATA} is of another version; this one reads {_VERSION}")
     if metadata.get("network_sha256") != read_metadata(directory).get("weights_sha256"):
         raise CheckpointError(
-            f"checkpoint {directory}: {METADATA} names other weights than the network's; remove it or run gin fit-hand-model"
+            f"checkpoint {directory}: {METADATA} names other weights than the network's; remove it, or fit it again "
+            "(python -m agents.training.hand_model_fit)"
         )
     return load_weights(directory / WEIGHTS, METADATA, metadata, HandModel)

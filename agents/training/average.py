@@ -1,15 +1,19 @@
 """Averages the weights of checkpoints of one ancestry: often a little stronger than each of them (Wortsman et al. 2022, "model soups").
 
-gin average runs/long/last runs/next/last --out agents/data/network
+python -m agents.training.average runs/long/last runs/next/last --out runs/mean
 
 The critic is the last one's. Checkpoints that do not descend from each other have nothing in common to average.
 """
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from typing import Annotated
 
 import torch
+import tyro
+from tyro.conf import Positional, arg
 
 from agents.files import writing
 from agents.network.checkpoint import (
@@ -20,6 +24,9 @@ from agents.network.checkpoint import (
     read_metadata,
     save_checkpoint,
 )
+from agents.network.model_card import write_card
+from agents.reports.terminal import this_command
+from ginenv.errors import GinError
 
 
 def average(directories: list[str], out: Path, command: str) -> None:
@@ -62,3 +69,24 @@ def average(directories: list[str], out: Path, command: str) -> None:
     critic = load_critic(directories[-1]) if saved else None
     with writing(out):
         save_checkpoint(out, actor, last["widths"], about, critic, saved.get("widths", ()), saved.get("reward", "game"))
+
+
+def main(checkpoints: Annotated[list[str], Positional, arg(metavar="CHECKPOINT CHECKPOINT ...")], out: Path) -> None:
+    """Averages the weights of checkpoints of one ancestry; the critic is that of the last one.
+
+    It does not check that they descend from each other. There is no reason to expect anything of the mean of unrelated checkpoints.
+
+    Args:
+        checkpoints: directories of networks, such as a run's ``last``.
+        out: directory to write; a mean that the same command wrote there is overwritten.
+    """
+    average(checkpoints, out, this_command())
+    write_card(out)
+    print(f"{out}: the mean of {len(checkpoints)} checkpoints")
+
+
+if __name__ == "__main__":
+    try:
+        tyro.cli(main)
+    except GinError as error:
+        sys.exit(str(error))

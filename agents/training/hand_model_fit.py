@@ -1,6 +1,6 @@
 """Trains a network's hand model (``agents.search.belief``).
 
-gin fit-hand-model CHECKPOINT --rounds 24
+python -m agents.training.hand_model_fit CHECKPOINT --rounds 24
 
 Every round plays new hands on training deals: the network against itself (59 %) and against built-in bots. For each position the true
 hand and 32 drawn ones are scored. The cross-entropy of the true hand among them is measured on separate hands.
@@ -8,14 +8,18 @@ hand and 32 drawn ones are scored. The cross-entropy of the true hand among them
 
 from __future__ import annotations
 
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import torch
+import tyro
 from rich.console import Console
 from torch import Tensor
+from tyro.conf import Positional, arg
 
 from agents.arena.hand_log import SideDecisions, watch_hands
 from agents.deal_streams import Domain
@@ -32,7 +36,7 @@ from agents.search.worlds import draw_hands
 from ginenv.engine.actions import PHASE_DISCARD
 from ginenv.engine.jit import kernel
 from ginenv.engine.rules import get_rules
-from ginenv.errors import check_integer
+from ginenv.errors import GinError, check_integer
 from ginenv.tables.players import Player, make_player
 
 DRAWN = 32
@@ -143,8 +147,13 @@ def fit(checkpoint: str, rounds: int, seed: int, console: Console) -> tuple[Hand
     return model, curve
 
 
-def fit_and_save(checkpoint: str, rounds: int, seed: int) -> None:
-    """Trains a model and writes it into the checkpoint's directory.
+def main(checkpoint: Annotated[str, Positional, arg(metavar="CHECKPOINT")], rounds: int = 24, seed: int = 1) -> None:
+    """Trains the model of whole hands with which the search samples worlds.
+
+    Args:
+        checkpoint: directory of a network; the model is written into it.
+        rounds: number of rounds, each of which takes new samples and learns from it.
+        seed: seed of hands and weights.
 
     Raises:
         GinError: if ``rounds`` is below 1, or the checkpoint cannot be used or written to.
@@ -153,10 +162,17 @@ def fit_and_save(checkpoint: str, rounds: int, seed: int) -> None:
     metadata = read_metadata(checkpoint)
     model, curve = fit(checkpoint, rounds, seed, plain_console())
     about = {
-        "command": f"gin fit-hand-model CHECKPOINT --rounds {rounds} --seed {seed}",
+        "command": f"python -m agents.training.hand_model_fit CHECKPOINT --rounds {rounds} --seed {seed}",
         "cross_entropy": [round(value, 4) for value in curve],
         "drawn": DRAWN,
         "opponents": OPPONENTS,
     }
     with writing(checkpoint):
         save_hand_model(Path(checkpoint), model, metadata["weights_sha256"], about)
+
+
+if __name__ == "__main__":
+    try:
+        tyro.cli(main)
+    except GinError as error:
+        sys.exit(str(error))

@@ -145,7 +145,7 @@ class _Entry:
     """
 
     target: str
-    extra: str = ""
+    requirement: str = ""
     fixed: dict[str, Any] = field(default_factory=dict)
     argument: str = ""
 
@@ -187,17 +187,17 @@ _NAMES: dict[str, _Entry] = {}
 _DIRECTORIES: dict[str, _Entry] = {}
 # Names that no player can have: what follows them is no option.
 _PREFIXES = ("cmd", "py")
-_PROGRAM = _Entry("agents.programs.player:OutsidePlayer", "match", argument="command")
+_PROGRAM = _Entry("agents.programs.player:OutsidePlayer", "ginenv[match]", argument="command")
 
 
-def register_player(name: str, target: str, extra: str = "", **fixed: Any) -> None:
+def register_player(name: str, target: str, requirement: str = "", **fixed: Any) -> None:
     """Registers a player under a name.
 
     Args:
         name: what users write.
         target: ``"module:attribute"`` of a callable that takes ``seed`` and the player's options as keyword arguments and returns a
             ``Player``. Options are checked against its signature and annotations (``bool``, ``int``, ``float``, ``str``).
-        extra: the extra of this package that installs what the player needs; the error names it if something is missing.
+        requirement: what pip installs for the player, such as ``ginenv[agents]``; the error names it if something is missing.
         fixed: arguments of the callable that this name fixes; they are not options of the player.
 
     Raises:
@@ -207,19 +207,19 @@ def register_player(name: str, target: str, extra: str = "", **fixed: Any) -> No
         raise GinError(must_be("a player's name", "a word without any of : / , = (and not cmd or py)", name))
     if not isinstance(target, str) or not re.fullmatch(r"[\w.]+:\w+", target):
         raise GinError(must_be(f"player {name!r}: target", "'module:attribute'", target))
-    _NAMES[name] = _Entry(target, extra, fixed)
+    _NAMES[name] = _Entry(target, requirement, fixed)
 
 
-def register_directory(marker: str, target: str, extra: str = "", argument: str = "path") -> None:
+def register_directory(marker: str, target: str, requirement: str = "", argument: str = "path") -> None:
     """Registers a kind of directory that holds a player.
 
     Args:
         marker: name of the file that such a directory contains. Where a directory has several markers, the one registered first counts.
         target: as for ``register_player``.
-        extra: as for ``register_player``.
+        requirement: as for ``register_player``.
         argument: the callable's argument that takes the directory.
     """
-    _DIRECTORIES[marker] = _Entry(target, extra, argument=argument)
+    _DIRECTORIES[marker] = _Entry(target, requirement, argument=argument)
 
 
 @cache
@@ -475,21 +475,21 @@ def _not_installed(spec: PlayerSpec, entry: _Entry, error: ImportError) -> GinEr
         return GinError(
             f"player {spec.text!r}: Python finds no module {missing}, in the working directory or installed"
         )
-    advice = f"; pip install 'ginenv[{entry.extra}]' brings it" if entry.extra else ""
+    advice = f"; pip install '{entry.requirement}' brings it" if entry.requirement else ""
     return GinError(f"player {spec.text!r} needs {missing}, which is not installed{advice}")
 
 
 for _name in ("random", "easy", "simple", "formula", "camper", "knocker", "style"):
     register_player(_name, f"ginenv.bots.heuristics:make_{_name}")
-register_player("openspiel-simple", "ginenv.bots.engine_adapters:OpenSpielSimple", "openspiel")
-register_player("network", "agents.network.player:make_network", "agents")
-register_player("search", "agents.search:make_search", "agents")
+register_player("openspiel-simple", "ginenv.bots.engine_adapters:OpenSpielSimple", "open_spiel")
+register_player("network", "agents.network.player:make_network", "ginenv[agents]")
+register_player("search", "agents.search:make_search", "ginenv[agents]")
 register_player("population", "ginenv.bots.population:PopulationPlayer")
 for _number in range(1, 5):
-    register_player(f"level-{_number}", "agents.levels.player:make_level", "agents", level=_number)
-register_player("matched", "agents.levels.matched:make_matched", "agents")
-register_player("like", "agents.levels.like:make_like", "agents")
+    register_player(f"level-{_number}", "agents.levels.player:make_level", "ginenv[agents]", level=_number)
+register_player("matched", "agents.levels.matched:make_matched", "ginenv[agents]")
+register_player("like", "agents.levels.like:make_like", "ginenv[agents]")
 # A level's directory is also a checkpoint's, so its marker is registered first.
-register_directory("level.json", "agents.levels.player:make_level", "agents", argument="level")
-register_directory("checkpoint.json", "agents.network.player:load_network", "agents")
-register_directory("app.json", "agents.levels.app:load_app", "agents")
+register_directory("level.json", "agents.levels.player:make_level", "ginenv[agents]", argument="level")
+register_directory("checkpoint.json", "agents.network.player:load_network", "ginenv[agents]")
+register_directory("app.json", "agents.levels.app:load_app", "ginenv[agents]")
