@@ -10,6 +10,7 @@ from tyro.conf import Positional, arg
 
 from agents.arena.configs import TournamentConfig
 from agents.arena.executors import open_executor
+from agents.arena.results import RESULTS_VERSION
 from agents.arena.tournament import Standings, Tournament
 from agents.cli import INTERRUPTED
 from agents.config import describe_keys, load_config
@@ -68,7 +69,7 @@ def tournament(
 def _publish(standings: Standings, out: Path, console: Console, details: bool) -> None:
     """Writes results and report, then shows them."""
     with writing(out):
-        write_json(out / "results.json", {"command": this_command(), **standings.to_dict()})
+        write_json(out / "results.json", {"format": RESULTS_VERSION, "command": this_command(), **standings.to_dict()})
         write_text(out / "report.html", report(standings, this_command()))
     console.print(f"results: {out / 'results.json'}, report: {out / 'report.html'}", markup=False, soft_wrap=True)
     print_result(console, standings_tables(standings), details)
