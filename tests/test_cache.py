@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import compileall
 import importlib
 import os
 import shutil
@@ -114,14 +113,6 @@ def test_a_damaged_cache_is_rewritten(copied):
     assert run(copied, HELPED).splitlines() == HIT
 
 
-def test_two_first_processes_at_once(copied):
-    both = [start(copied, HELPED) for _ in range(2)]
-    for process in both:
-        message, errors = process.communicate()
-        assert process.returncode == 0 and message.splitlines()[0] == "1106", errors
-    assert run(copied, HELPED).splitlines() == HIT
-
-
 def test_the_code_of_another_signature_is_not_taken(copied):
     """Two processes that compile one function at once, each for arguments of its own, may give both the same file."""
     assert run(copied, HELPED, copied / "one").splitlines() == MISSED
@@ -138,15 +129,6 @@ def test_a_full_disk_costs_a_compilation(copied, small_disk):
     process = start(copied, HELPED, cache)
     message, errors = process.communicate()
     assert message.splitlines() == MISSED and errors.count("compiled code cannot be kept") == 1, errors
-
-
-def test_a_cache_that_cannot_be_written_is_another_one(copied, small_disk):
-    cache = small_disk.path / "cache"
-    cache.mkdir()
-    small_disk.make_read_only()
-    assert run(copied, HELPED, cache).splitlines() == MISSED
-    # The user's own was taken.
-    assert list((copied / ("Library/Caches" if sys.platform == "darwin" else ".cache") / "ginenv").rglob("*.nbc"))
 
 
 LEVEL = machine_levels()[-1] if machine_levels() else ""
@@ -172,6 +154,8 @@ def shipped(copied: Path) -> Path:
 
 
 def test_shipped_code_is_used_and_nothing_is_written(copied, shipped):
+    nowhere = "import ginenv.engine.kernel_cache as cache; cache.cache_root = lambda: None"
+    assert run(copied, f"{nowhere}\n{HELPED}").splitlines() == HIT
     assert run(copied, HELPED).splitlines() == HIT
     assert not list((copied / "cache").rglob("outer*.nb*"))
     # Other arguments are compiled as ever, and kept.
@@ -179,20 +163,10 @@ def test_shipped_code_is_used_and_nothing_is_written(copied, shipped):
     assert list((copied / "cache").rglob("*.nbc"))
 
 
-def test_shipped_code_needs_no_place_to_write(copied, shipped):
-    code = "import ginenv.engine.kernel_cache as cache; cache.cache_root = lambda: None\n" + HELPED
-    assert run(copied, code).splitlines() == HIT
-
-
 UNLIKE = {
     "a damaged file": lambda shipped: next(shipped.glob("*.nbc")).write_bytes(b"x" + next(shipped.glob("*.nbc")).read_bytes()[1:]),
-    "a missing file": lambda shipped: next(shipped.glob("*.nbc")).unlink(),
-    "a damaged index": lambda shipped: (shipped / "index.json").write_text("[1"),
     "another numba": lambda shipped: (shipped / "index.json").write_text(
         (shipped / "index.json").read_text().replace(f"numba {numba.__version__}", "numba 0.1")
-    ),
-    "another python": lambda shipped: (shipped / "index.json").write_text(
-        (shipped / "index.json").read_text().replace('"made_with": ".', '"made_with": ".other-')
     ),
     "other sources": lambda shipped: (shipped.parents[1] / "helper.py").write_text(HELPER + "# changed\n"),
 }  # fmt: skip
@@ -204,15 +178,9 @@ def test_shipped_code_that_does_not_fit_is_compiled_instead(change, copied, ship
     assert run(copied, HELPED).splitlines() == MISSED
 
 
-OTHER_MACHINES = {
-    "a lower level": "import llvmlite.binding as llvm; llvm.get_host_cpu_features = type(llvm.get_host_cpu_features())",
-    "one that somebody asks for": "import os; os.environ['NUMBA_CPU_NAME'] = 'generic'",
-}
-
-
-@pytest.mark.parametrize("machine", OTHER_MACHINES.values(), ids=OTHER_MACHINES.keys())
-def test_shipped_code_is_for_machines_of_its_level(machine, copied, shipped):
-    assert run(copied, f"{machine}\n{HELPED}").splitlines() == MISSED
+def test_shipped_code_is_for_machines_of_its_level(copied, shipped):
+    lower = "import llvmlite.binding as llvm; llvm.get_host_cpu_features = type(llvm.get_host_cpu_features())"
+    assert run(copied, f"{lower}\n{HELPED}").splitlines() == MISSED
 
 
 def replace_by_link(directory: Path) -> None:
@@ -222,14 +190,8 @@ def replace_by_link(directory: Path) -> None:
 
 @pytest.mark.parametrize(
     "expose",
-    [
-        lambda directory: directory.chmod(0o770),
-        lambda directory: directory.chmod(0o707),
-        replace_by_link,
-        lambda directory: (directory.rmdir(), directory.write_text("")),
-        None,
-    ],
-    ids=["group may write", "others may write", "link", "file", "another owner"],
+    [lambda directory: directory.chmod(0o770), replace_by_link, None],
+    ids=["others may write", "link", "another owner"],
 )
 def test_cache_that_others_can_write_is_not_used(expose, tmp_path, monkeypatch):
     """What is loaded from there is executed."""
@@ -258,25 +220,16 @@ def test_directories_below_the_cache_are_private_whatever_the_umask(copied):
     made = [cache.parent, *(path for path in cache.parent.rglob("*") if path.is_dir())]
     assert len(made) > 3 and {path.stat().st_mode & 0o777 for path in made} == {0o700}
     assert run(copied, HELPED, cache).splitlines() == HIT
-    # What somebody else could have changed is not loaded, wherever it lies.
-    for depth in ("outer-*", "outer-*/*"):
-        (exposed,) = cache.glob(depth)
-        exposed.chmod(0o770)
-        assert run(copied, HELPED, cache).splitlines() == MISSED
-        exposed.chmod(0o700)
+    # What somebody else could have changed is not loaded.
+    (exposed,) = cache.glob("outer-*/*")
+    exposed.chmod(0o770)
+    assert run(copied, HELPED, cache).splitlines() == MISSED
 
 
-@pytest.mark.parametrize("form", ["zip", "compiled files alone"])
-def test_a_package_without_sources_compiles_each_time(form, copied):
-    if form == "zip":
-        shutil.make_archive(str(copied / "packed"), "zip", copied, "ginenv")
-        shutil.rmtree(copied / "ginenv")
-        code = f"import sys; sys.path.insert(0, {str(copied / 'packed.zip')!r})\n{HELPED}"
-    else:
-        compileall.compile_dir(copied / "ginenv", legacy=True, quiet=1)
-        for source in (copied / "ginenv").rglob("*.py"):
-            source.unlink()
-        code = HELPED
+def test_a_package_without_sources_compiles_each_time(copied):
+    shutil.make_archive(str(copied / "packed"), "zip", copied, "ginenv")
+    shutil.rmtree(copied / "ginenv")
+    code = f"import sys; sys.path.insert(0, {str(copied / 'packed.zip')!r})\n{HELPED}"
     assert run(copied, code).splitlines() == MISSED
 
 
@@ -312,7 +265,6 @@ def test_where_nothing_can_be_written_kernels_are_compiled_each_time(tmp_path, m
 # What another release of Numba may do to the classes that the fast compiler is made of.
 OTHER_NUMBAS = {
     "no cache": "import numba.core.caching as changed; del changed.CompileResultCacheImpl",
-    "no library": "import numba.core.codegen as changed; del changed.JITCodeLibrary",
     "an entry needs an address": "import numba._dynfunc as changed; before = changed.make_function; "
     "changed.make_function = lambda *of: before(*of) if of[3] else 1 / 0",
 }

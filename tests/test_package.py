@@ -130,7 +130,7 @@ def _modules_of(distributions: set[str]) -> set[str]:
     "words",
     [
         ("evaluate", "simple", "formula", "--hands", "2"),
-        ("play", "new", "--player", "Ann", "--opponent", "simple", "--home", "home"),
+        ("play", "--new", "--player", "Ann", "--opponent", "simple", "--home", "home"),
         ("tournament", "configs/tournament.yaml", 'players={"a": "simple", "b": "random"}', "pairs=2", "block=2", "out=x"),
     ],
     ids=lambda words: words[0],
@@ -144,11 +144,10 @@ def test_formula_bots_play_with_the_small_extra(words: tuple[str, ...], tmp_path
 def test_missing_library_names_the_extra_that_the_command_needs(tmp_path: Path) -> None:
     for missing, extra, words in (
         ("pydantic", "match", ("evaluate", "simple", "formula")),
-        ("pydantic", "agents", ("analyse", "x")),
         ("pydantic", "match,data", ("games", "check", "x")),
-        ("pydantic", "train", ("train",)),
         ("torch", "agents", ("evaluate", "network", "formula", "--hands", "2")),
         ("torch", "train", ("train",)),
+        ("torch", "agents", ("play", "--player", "Ann", "--opponent", "level-1", "--home", "home")),
         ("uvicorn", "web", ("web", "--home", "home")),
     ):
         done = gin_without({missing}, *words, cwd=tmp_path)

@@ -149,28 +149,3 @@ def test_the_end_of_input_saves_and_leaves(tmp_path, monkeypatch, capsys):
 def test_what_cannot_be_is_one_sentence_and_a_status(tmp_path, arguments, facts):
     with refuses(SystemExit, "gin play", *facts.split()):
         cli.run("gin", "play", ["--home", str(tmp_path), *arguments])
-
-
-@pytest.mark.parametrize(
-    ("missing", "arguments"),
-    [
-        ("tyro", ()),
-        ("torch", ("--player", "Ann", "--opponent", "level-1")),
-    ],
-)
-def test_what_an_extra_would_bring_is_named(tmp_path, missing, arguments):
-    code = f"""
-import sys
-class Missing:
-    def find_spec(self, name, *rest):
-        if name.partition(".")[0] == {missing!r}:
-            raise ModuleNotFoundError(name, name=name)
-sys.meta_path.insert(0, Missing())
-from agents import cli
-cli.run("gin", "play", sys.argv[1:])
-"""
-    command = [sys.executable, "-c", code, "--home", str(tmp_path), *arguments]
-    ended = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, text=True)
-    assert ended.returncode == 1 and ended.stderr.count("\n") == 1
-    extra = "match" if missing == "tyro" else "agents"
-    assert all(fact in ended.stderr for fact in ("gin play: ", missing, f"'ginenv[{extra}]'"))

@@ -31,33 +31,20 @@ from tests.support.refusals import refuses
     ("spec", "facts"),
     [
         ("style:base=campr", ["campr", "camper"]),
-        ("style:ahed=3", ["ahed", "ahead"]),
-        ("style:draw=allways", ["allways", "always"]),
         ("style:knock=11", [0, 10, 11]),
-        ("style:knock=2.5", ["knock", 2.5]),
         ("style:noise=much", ["noise", "much"]),
-        ("camper:knock=3", ["knock"]),
         ("simple:knock", ["key=value", "knock"]),
         ("level-4:learn=maybe", ["learn", "true", "false", "maybe"]),
-        ("level-4:lern=false", ["lern", "learn"]),
         ("level-4:level=1", ["level"]),
-        ("population:count=many", ["count", "many"]),
         ("network:temperature=hot", ["temperature", "hot"]),
-        ("network:seed=3", ["seed"]),
         ("level-2:opponent=Ann,opponent=Bob", ["opponent"]),
-        ("level-2:worlds=-1", ["worlds", -1, 0]),
         ("level-2:profile=", ["profile", "''"]),
         ("level-2:learn=false,profile=nowhere", ["learn=false"]),
         ("level-2:profile=nowhere,opponent= ", ["opponent's name"]),
-        (None, [None]),
         (3, [3]),
         ("checkpoint", ["checkpoint"]),
-        ("cmd", ["cmd"]),
-        ("simpel:x=1", ["simple"]),
-        ("runs/nowhere/best", ["runs/nowhere/best"]),
         (Path("runs/nowhere/best"), ["runs/nowhere/best"]),
         (Path("simple"), ["./simple"]),
-        ("cmd:", ["cmd:"]),
         ("cmd:  ", ["program"]),
     ],
 )
@@ -97,7 +84,7 @@ def test_a_player_whose_engine_is_missing_says_what_brings_it():
         make_player("needy")
 
 
-@pytest.mark.parametrize("spec", ["network", "level-1", "search", str(Path("agents/data/network").resolve())])
+@pytest.mark.parametrize("spec", ["level-1", str(Path("agents/data/network").resolve())])
 def test_without_torch_a_network_names_the_extra_with_torch(spec):
     script = f"import sys; sys.modules['torch'] = None; import ginenv; ginenv.make_player({spec!r})"
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
@@ -115,9 +102,7 @@ def test_a_directory_is_recognised_by_its_marker(tmp_path):
         make_player(str(tmp_path))
 
 
-@pytest.mark.parametrize(
-    "place", ["lv/2026-11-26T12:00:00", "a,b=c", 'two "words"', "simple:x=1", "directory", " spaced "]
-)
+@pytest.mark.parametrize("place", ["lv/2026-11-26T12:00:00", 'a,b=c "d"', " spaced "])
 def test_a_quoted_path_with_options_is_read_and_written_back(place, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     register_directory("style.txt", f"{__name__}:style_in_directory", argument="place")
@@ -134,9 +119,7 @@ def test_a_quoted_path_with_options_is_read_and_written_back(place, tmp_path, mo
     assert parse_player(f"./{place}").argument == f"./{place}"
 
 
-@pytest.mark.parametrize(
-    "spec", ['"nowhere":learn=false', '"', '""', '"nowhere', '"nowhere"x', "nowhere/12:00:learn=false", "a" * 999]
-)
+@pytest.mark.parametrize("spec", ['"nowhere":learn=false', '""', '"nowhere', "nowhere/12:00:learn=false", "a" * 999])
 def test_a_quoted_path_that_is_no_directory_is_refused(spec, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UnknownNameError):
@@ -158,8 +141,8 @@ SIMPLE = "ginenv.bots.heuristics:make_simple"
 @pytest.mark.parametrize(
     ("name", "target"),
     [
-        *((name, SIMPLE) for name in ("", " ", "a:b", "a/b", "a,b", "cmd", 3)),
-        *(("mine", target) for target in ("", "json", "json:", ":x", "a b:c", 3)),
+        *((name, SIMPLE) for name in (" ", "a:b", "cmd", 3)),
+        *(("mine", target) for target in ("json", "a b:c", 3)),
     ],
 )
 def test_names_and_targets_that_nobody_could_write_are_not_registered(name: Any, target: Any) -> None:
@@ -217,14 +200,11 @@ def test_a_tournament_notices_that_the_file_of_a_class_changed(own_bot):
 @pytest.mark.parametrize(
     ("spec", "fact"),
     [
-        ("py", "'py'"),
-        ("py:", "py:MODULE:CLASS"),
         ("py:own_bot", "py:MODULE:CLASS"),
         ("py:no_bot:Bot", "no_bot"),
         ("py:own_bot:Nobody", "Nobody"),
         ("py:own_bot:Unseeded", "seed"),
         ("py:own_bot:nothing", "None"),
-        ("py:os:system", "seed"),
         ("py:own_bot:Bot:level=3", "'level'"),
     ],
 )
@@ -255,10 +235,8 @@ SOUND = {"made": "pass", "asked": "return np.array([view['legal'][0] for view in
 @pytest.mark.parametrize(
     ("where", "code", "line", "what"),
     [
-        ("made", "self.table = {}['x']", 9, "KeyError"),
         ("made", "return (", 9, "SyntaxError"),
         ("asked", "parse_cards('1Z')", 12, "CardError"),
-        ("asked", "np.ones(3) + np.ones(2)", 12, "ValueError"),
     ],
 )
 def test_failure_in_own_code_names_file_and_line(where, code, line, what, own_bot, monkeypatch, capsys):
@@ -277,9 +255,7 @@ def test_failure_in_own_code_names_file_and_line(where, code, line, what, own_bo
     assert type(raised.value.__cause__).__name__ == what
 
 
-@pytest.mark.parametrize(
-    ("spec", "hint"), [("own_bot.py", "py:own_bot:CLASS"), ("own_bot", "py:own_bot:CLASS"), ("./bot", "cmd:./bot")]
-)
+@pytest.mark.parametrize(("spec", "hint"), [("own_bot.py", "py:own_bot:CLASS"), ("./bot", "cmd:./bot")])
 def test_a_file_in_place_of_a_name_gets_a_hint_how_it_becomes_a_player(spec, hint, own_bot):
     Path("bot").touch()
     with refuses(UnknownNameError, hint):

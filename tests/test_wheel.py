@@ -172,7 +172,7 @@ def test_programs_work_outside_of_a_checkout(borrowed: Path, tmp_path: Path) -> 
     done = run(borrowed / "gin", "evaluate", "network", "simple", "--hands", 20, cwd=tmp_path)
     assert "results: runs/evaluate.json" in done.stdout and (tmp_path / "runs" / "evaluate.json").is_file()
     played = subprocess.run(
-        [borrowed / "gin", "play", "new", "--player", "Ann", "--opponent", "simple", "--home", "home", "--seed", "9"],
+        [borrowed / "gin", "play", "--new", "--player", "Ann", "--opponent", "simple", "--home", "home", "--seed", "9"],
         input="gin\n" * 3 + "quit\n", cwd=tmp_path, capture_output=True, text=True,
     )  # fmt: skip
     assert played.returncode == 0 and "deadwood" in played.stdout, played.stderr

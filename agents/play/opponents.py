@@ -5,19 +5,17 @@ The modules of levels are imported only when a level plays, so that a built-in b
 
 from __future__ import annotations
 
-import shlex
-import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from agents.programs.player import OutsidePlayer
+from agents.programs.process import split_command
 from ginenv.bots.heuristics import StylePlayer, style
 from ginenv.engine.actions import KNOCK, PHASE_DISCARD
 from ginenv.engine.rules import Rules
-from ginenv.errors import GinError
-from ginenv.tables.players import BasePlayer, Player, PlayerSpec, close_players, make_player, parse_player
+from ginenv.tables.players import BasePlayer, Player, close_players, make_player, parse_player
 
 
 class EasyGame(BasePlayer):
@@ -74,7 +72,7 @@ def make_opponent(spec: str, easy: bool, seed: int, person: str, home: Path, lea
     """
     parsed = parse_player(spec)
     if parsed.kind == "cmd":
-        _check_program(parsed)
+        split_command(parsed.argument)
     player = _level_player(spec, seed, person, home, learns) if parsed.is_level else make_player(spec, seed)
     return EasyGame(player, seed) if easy else player
 
@@ -90,50 +88,11 @@ def start_opponent(opponent: Player, rules: Rules) -> None:
         player.start(rules)
 
 
-def _check_program(spec: PlayerSpec) -> None:
-    try:
-        program = shlex.split(spec.argument)[0]
-    except (ValueError, IndexError):
-        raise GinError(f"{spec.text!r} does not name a program; write cmd:PROGRAM ARGUMENTS as in a shell") from None
-    if shutil.which(program) is None:
-        raise GinError(f"the program {program!r} of the opponent {spec.text!r} does not exist or cannot be run")
-
-
-def _levels() -> Any:
-    try:
-        import agents.levels.level
-        import agents.levels.player
-        import agents.levels.profile
-    except ModuleNotFoundError as error:
-        raise GinError(f"levels need {error.name}; pip install 'ginenv[agents]' installs it") from None
-    return agents.levels
-
-
 def _level_player(spec: str, seed: int, person: str, home: Path, learns: bool) -> Player:
-    levels = _levels()
+    # The player first: it says what to install where something is missing.
     plain: Any = make_player(spec, seed)
-    player = plain.with_profile(levels.profile.Profile(home, plain.level, person))
+    from agents.levels.profile import Profile
+
+    player = plain.with_profile(Profile(home, plain.level, person))
     player.learns = learns and plain.learns
     return player
-
-
-def checked_level(level: str) -> str:
-    """A level's name without options.
-
-    Raises:
-        GinError: if there is no such level.
-    """
-    spec = parse_player(level)
-    if not spec.is_level:
-        raise GinError(f"{level!r} is not a level; a level is level-1 to level-4 or a directory that holds one")
-    return spec.argument or spec.kind
-
-
-def reset_level(level: str, home: Path) -> str:
-    """Resets a level to how it was installed; returns a sentence that says so.
-
-    Raises:
-        GinError: if there is no such level, or what it has learned cannot be removed.
-    """
-    name, levels = checked_level(level), _levels()
-    return levels.profile.reset_level(home, levels.level.load_level(name))

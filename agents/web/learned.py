@@ -12,14 +12,15 @@ from agents.arena.ladder import shipped_ladder
 from agents.arena.results import weighted
 from agents.levels.describe import what_is_learned
 from agents.levels.level import MATCHED, NAMES, Level, load_level
+from agents.levels.profile import reset_level
 from agents.levels.traits import times
 from agents.play.display_names import display_opponent
-from agents.play.opponents import checked_level, reset_level
 from agents.play.options import opponent_name
 from agents.play.store import Home, PlayerFile
 from agents.web.jobs import PATIENCE
 from agents.web.request import Request
 from ginenv.errors import GinError
+from ginenv.tables.players import parse_player
 
 # A gain is shown only with at least this many hands in each half.
 _FEWEST = 5
@@ -48,6 +49,14 @@ def _gain(file: PlayerFile, level: str) -> dict[str, Any] | None:
     }
 
 
+def _level_name(player: str) -> str:
+    """A level's name without options."""
+    spec = parse_player(player)
+    if not spec.is_level:
+        raise GinError(f"{player!r} is not a level; a level is level-1 to level-4 or a directory that holds one")
+    return spec.argument or spec.kind
+
+
 def _found(home: Home, name: str, person: str) -> tuple[Level, Any]:
     """A level, and what it has learned of a person if it learns."""
     level = load_level(name)
@@ -59,7 +68,7 @@ def learned(request: Request) -> Response:
     session = request.browser_session.session
     chosen = request.query.get("level") or session.options.player
     session.check_player(chosen)
-    name = checked_level(chosen) if request.query.get("level") or chosen.startswith(("level-", MATCHED)) else NAMES[0]
+    name = _level_name(chosen) if request.query.get("level") or chosen.startswith(("level-", MATCHED)) else NAMES[0]
     home, person = session.home, session.file.name
     jobs, key = request.browser_session.jobs, ("learned", name)
     job = jobs.job(key, lambda tell: _found(home, name, person))
@@ -89,9 +98,9 @@ def learned(request: Request) -> Response:
 def reset(request: Request) -> Response:
     """Resets a level to how it was installed, if the form confirms it."""
     request.browser_session.session.check_player(request.form.get("level", ""))
-    name = checked_level(request.form["level"])
+    name = _level_name(request.form["level"])
     request.browser_session.jobs.forget(("learned", name))
     with request.browser_session.shows_errors():
         if request.form.get("sure"):
-            request.browser_session.say(reset_level(name, request.browser_session.session.home.path))
+            request.browser_session.say(reset_level(request.browser_session.session.home.path, load_level(name)))
     return request.go(f"/learned?level={name}" if name in (*NAMES, MATCHED) else "/learned")
