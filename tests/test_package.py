@@ -56,7 +56,7 @@ def test_a_configuration_that_ships_is_found_where_there_is_none(tmp_path: Path,
 
 
 # Imported by name, and always there with what needs them.
-PARTS = {"llvmlite": "numba", "markupsafe": "jinja2"}
+PARTS = {"llvmlite": "numba", "markupsafe": "jinja2", "pydantic_core": "pydantic", "h11": "uvicorn"}
 
 
 def _distributions(requirements: list[str]) -> set[str]:
@@ -96,7 +96,7 @@ def test_every_import_is_in_the_base_or_in_the_extra_that_its_absence_names() ->
 
     for module in _imports("agents"):
         if not names(module) & base:
-            assert names(module) & _distributions(NAMED[EXTRAS.get(module, "match")]), module
+            assert names(module) & _distributions(NAMED[EXTRAS.get(PARTS.get(module, module), "match")]), module
     # The environments need the base alone, and an adapter what it adapts to.
     adapted = {"pettingzoo", "stable_baselines3", "tensordict", "torch", "torchrl"}
     assert {module for module in _imports("ginenv") if not names(module) & base} == adapted
