@@ -20,14 +20,14 @@ def saved(directory, seed, widths=(16,), critic=False):
 
 def test_weights_are_the_mean_and_the_critic_is_the_last_ones(tmp_path):
     one, other = saved(tmp_path / "a", 1), saved(tmp_path / "b", 2, critic=True)
-    average([str(tmp_path / "a"), str(tmp_path / "b")], tmp_path / "mean", "gin average a b")
+    average([str(tmp_path / "a"), str(tmp_path / "b")], tmp_path / "mean", "average a b")
     actor, card = load_checkpoint(tmp_path / "mean")
     for name, value in actor.state_dict().items():
         # Checkpoints keep eight bits of each weight.
         assert torch.allclose(value, (one[name] + other[name]) / 2, rtol=0.01, atol=1e-4), name
         if "weight" in name:
             assert not torch.allclose(value, one[name], rtol=0.01)
-    assert card["about"]["command"] == "gin average a b"
+    assert card["about"]["command"] == "average a b"
     wanted, found = load_critic(tmp_path / "b").state_dict(), load_critic(tmp_path / "mean").state_dict()
     assert all(torch.equal(wanted[name], found[name]) for name in wanted)
 
@@ -50,9 +50,9 @@ def test_networks_of_other_forms_are_refused(tmp_path):
     before = (tmp_path / "a" / "weights.safetensors").read_bytes()
     saved(tmp_path / "d", 4)
     with pytest.raises(CheckpointError, match="d holds a checkpoint that something else made"):
-        average([str(tmp_path / "a"), str(tmp_path / "c")], tmp_path / "d", "gin average a c")
+        average([str(tmp_path / "a"), str(tmp_path / "c")], tmp_path / "d", "average a c")
     for _ in range(2):
-        average([str(tmp_path / "a"), str(tmp_path / "c")], tmp_path / "mean", "gin average a c")
+        average([str(tmp_path / "a"), str(tmp_path / "c")], tmp_path / "mean", "average a c")
     with pytest.raises(CheckpointError, match="a is one of the checkpoints that are averaged"):
         average([str(tmp_path / "a"), str(tmp_path / "c")], tmp_path / "c" / ".." / "a", "")
     assert (tmp_path / "a" / "weights.safetensors").read_bytes() == before
