@@ -63,7 +63,11 @@ def test_measured_strength_is_stored_with_its_interval(checkpoint: Path, tmp_pat
     export(str(checkpoint), copy := tmp_path / "copy")
 
     def measure(opponent: str, games: int) -> str:
-        evaluate(MatchConfig(players=(str(copy), opponent), games=games, out=tmp_path / "results.json", card=True))
+        evaluate(
+            MatchConfig(
+                players=(str(copy), opponent), games=games, out=tmp_path / "results.json", luck=False, card=True
+            )
+        )
         share = json.loads((tmp_path / "results.json").read_text())["matches"][0]["share"]
         return f"| `{opponent}` | eaai | {games} games | {100 * share['mean']:.1f} % ({100 * share['low']:.1f} to "
 
@@ -80,7 +84,11 @@ def test_only_a_networks_card_is_written_and_that_is_known_before_the_match(tmp_
     digest = load_level(tmp_path / "level").digest
     for player in ("simple", str(tmp_path / "level")):
         with refuses(GinError, player):
-            evaluate(MatchConfig(players=(player, "random"), games=10**9, out=tmp_path / "results.json", card=True))
+            evaluate(
+                MatchConfig(
+                    players=(player, "random"), games=10**9, out=tmp_path / "results.json", luck=False, card=True
+                )
+            )
     assert load_level(tmp_path / "level").digest == digest and not (tmp_path / "results.json").exists()
 
 
