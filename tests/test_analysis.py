@@ -366,9 +366,8 @@ def test_gin_analyse_prints_what_was_found(home, hand, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "facts"),
     [
-        ("nowhere.gin", "'nowhere.gin' gin1"), ("--game 7", "7 1"), ("--hand 99", "99 1"), ("--game 1 --mistakes", "--game --mistakes"),
-        ("--mistakes --kind blunder", "kind 'discard' 'blunder'"), ("--mistakes --player=", "'' Ann"), ("--player Bob", "'Bob' Ann"),
-        ("--seed 1 --players nobody formula", "'nobody'"), ("--seed 1 --players formula", "players two 'formula'"),
+        ("nowhere.gin", "'nowhere.gin' gin1"), ("--game 1 --mistakes", "--game --mistakes"), ("--hand 99", "99 1"),
+        ("--mistakes --kind blunder", "kind 'discard' 'blunder'"), ("--seed 1 --players formula", "players two 'formula'"),
     ],
 )  # fmt: skip
 def test_what_gin_analyse_cannot_do_is_one_sentence(home: Home, arguments: str, facts: str) -> None:

@@ -16,9 +16,7 @@ _ENOUGH = 3000
 pytestmark = pytest.mark.browser
 
 
-@pytest.mark.parametrize(
-    ("preset", "level", "touch"), [("dg-standard", 0, False), ("gr-oklahoma", 1, True), ("gc", 2, True)]
-)
+@pytest.mark.parametrize(("preset", "level", "touch"), [("dg-standard", 0, False), ("gr-oklahoma", 1, True)])
 def test_a_whole_game_against_a_level(preset: str, level: int, touch: bool) -> None:
     with browser() as opened:
         size = {"width": 360, "height": 640} if touch else {"width": 1000, "height": 700}

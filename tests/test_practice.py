@@ -1,11 +1,7 @@
 """Practice: positions at the intervals of the library, any good move accepted, nothing lost by a kill; and the set for everybody."""
 
 import datetime
-import multiprocessing
-import os
 import re
-import signal
-import time
 from collections import Counter
 from itertools import count
 from pathlib import Path
@@ -15,7 +11,7 @@ import numpy as np
 import pytest
 from fsrs import Card, Rating, Scheduler
 
-from agents.analysis import Analyst, Decision
+from agents.analysis import Analyst
 from agents.analysis.marks import ERRORS, THRESHOLDS
 from agents.arena.series import play_series
 from agents.files import read_json
@@ -170,61 +166,6 @@ def test_what_is_no_answer_changes_nothing(home: Home, analyst: Analyst) -> None
     with refuses(StoreError, exercise.id):
         practice.answer(practice.exercise(exercise.id), legal(exercise)[0])
     assert practice.progress().reviews == 1
-
-
-class Coin:
-    """Judges moves by chance."""
-
-    def __init__(self, seed: int) -> None:
-        self.rng = np.random.default_rng(seed)
-
-    def decision(self, view: np.ndarray, action: int) -> Decision:
-        wrong = bool(self.rng.random() < 0.5)
-        mark, loss = ("blunder", 0.1) if wrong else ("", 0.0)
-        return Decision(
-            1, 0, "draw", "", 0, str(action), "take", "", loss, 0.0, mark, "draw" if wrong else "", 1, (), ()
-        )
-
-
-def _answers(path: Path, seed: int, began: Any) -> None:
-    coin: Any = Coin(seed)
-    practice = Practice(Home(path), "Ann", lambda: coin)
-    practice.add_new()
-    began.set()
-    while True:
-        exercise = practice.exercise(1 + int(coin.rng.integers(6)))
-        practice.answer(exercise, legal(exercise)[0])
-
-
-def test_a_kill_loses_no_answer_and_leaves_no_half_of_one(home: Home) -> None:
-    start, rng, before = multiprocessing.get_context("fork"), np.random.default_rng(1), 0
-    home.close()
-    for kill in range(12):
-        began = start.Event()
-        process = start.Process(target=_answers, args=(home.path, kill, began))
-        process.start()
-        if kill:
-            assert began.wait(60)
-        time.sleep(float(rng.uniform(0, 0.2)))
-        assert process.pid is not None
-        os.kill(process.pid, signal.SIGKILL)
-        process.join()
-        with Home(home.path) as again:
-            rows = again.database.rows("SELECT * FROM review ORDER BY id")
-            assert len(rows) >= before
-            before = len(rows)
-            practice = Practice(again, "Ann", lambda: pytest.fail())
-            practice.add_new()
-            for number in range(1, 7):
-                card = Card(card_id=1)
-                for row in rows:
-                    if row["exercise"] == number:
-                        moment = datetime.datetime.fromisoformat(row["reviewed"])
-                        rating = Rating.Good if row["correct"] else Rating.Again
-                        card, _ = Scheduler(enable_fuzzing=False).review_card(card, rating, moment)
-                if practice.exercise(number).reviews:
-                    assert practice.schedule(number) == card
-    assert before > 20
 
 
 def test_skill_is_the_loss_per_decision_of_analysed_hands(home: Home, analyst: Analyst) -> None:

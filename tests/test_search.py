@@ -1,25 +1,38 @@
-"""The search: honest worlds, its belief, determinism, settings and legality."""
+"""The search: honest worlds, its belief, determinism, settings and legality, what a decision costs, and variety."""
 
 import io
 import json
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 from rich.console import Console
 
-from agents.config import ConfigError
+from agents.config import ConfigError, parse_config
 from agents.network.checkpoint import read_metadata, save_checkpoint
 from agents.network.nets import Actor, Critic
-from agents.opponent_model.turns import MAX_TURNS, TURN, read_turns
-from agents.search import make_search
+from agents.search import SearchConfig, SearchPlayer, make_search
+from agents.search import player as search_player
 from agents.search.belief import HandModel, save_hand_model
+from agents.search.candidates import CANDIDATE, choose
+from agents.search.config import MAX_TIMED
+from agents.search.player import rounds
 from agents.search.worlds import draw_hands, draw_worlds
 from agents.training import hand_model_fit
+from agents.win_probability import EquityBank
 from ginenv.bots.heuristics import make_simple, make_style
-from ginenv.engine.actions import KNOCK, PASS, PHASE_OVER, UPCARD, parse_action
+from ginenv.engine.actions import (
+    KNOCK,
+    NUM_ACTIONS,
+    PHASE_DISCARD,
+    PHASE_OVER,
+    STOCK,
+    UPCARD,
+    parse_action,
+)
 from ginenv.engine.cards import cards_of, mask_of, parse_card, parse_cards
 from ginenv.engine.engine import STATE, apply, deal, is_legal, shuffle
 from ginenv.engine.game import next_hand, score_hand, start_game
@@ -109,22 +122,10 @@ def played(starter, hands, upcard, actions, drawn=()):
     return state
 
 
-def test_the_opponents_turns_are_read_off_the_record():
-    hands = ("AS 3S 5S 7S 9S JS KS 2C 4C 6C", "2D 4D 6D 8D TD QD AH 3H 5H 7H")
-    state = played(0, hands, "KH", ("pass", "pass", "discard KS", "take", "discard QD", "draw stock"), ("8C", "9C"))
-    turns = np.zeros(MAX_TURNS, TURN)
-    view = make_views(state, 0)
-    assert read_turns(view[0], turns) == 2
-    refused, turn = turns[0], turns[1]
-    assert (refused["top"], refused["took"], refused["discarded"]) == (parse_card("KH"), 0, -1)
-    assert (turn["top"], turn["took"], turn["discarded"]) == (parse_card("KS"), 1, parse_card("QD"))
-    assert turn["before"] == 0
-
-
 def test_the_belief_knows_more_than_even_chances():
     gain = 0.0
     player = make_search(0, particles=512, worlds=8)
-    states = mid_hand(60, moves=(12, 22))
+    states = mid_hand(30, moves=(12, 22))
     for state in states:
         seat = int(state["turn"])
         view = make_views(np.array([state]), seat)
@@ -143,13 +144,11 @@ def views_of(count=24):
     return make_views(states, states["turn"])
 
 
-@pytest.mark.parametrize("with_network", [False, True])
-def test_a_batch_changes_nothing(with_network, trained):
-    views, options = views_of(), SMALL_SEARCH | ({"network": trained} if with_network else {})
-    player = make_search(3, **options)
+def test_a_batch_changes_nothing():
+    views, player = views_of(), make_search(3, **SMALL_SEARCH)
     complete = player.act(views)
     assert (complete == [player.act(views[i : i + 1])[0] for i in range(len(views))]).all()
-    assert (complete == make_search(3, **options).act(views)).all()
+    assert (complete == make_search(3, **SMALL_SEARCH).act(views)).all()
 
 
 def values_of(player, views):
@@ -183,16 +182,6 @@ def test_the_policy_counts_by_its_weight():
         cost = found.candidates["cost"] - found.candidates["cost"].min()
         assert found.best == (found.candidates["value"] - cost).argmax()
     assert (free.act(views) != loyal.act(views)).any()
-
-
-def test_a_network_is_prior_and_belief(trained):
-    views = views_of(8)
-    player = make_search(0, network=trained, **SMALL_SEARCH)
-    decisions, _ = player.prior(views)
-    for i in range(8):
-        actions = player.examine(views[i : i + 1]).candidates["action"]
-        logits = decisions["logits"][i][actions]
-        assert (np.diff(logits) <= 0).all()
 
 
 def test_unusable_values_are_reported():
@@ -264,14 +253,6 @@ def test_a_critic_of_points_is_refused(tmp_path):
         make_search(network=str(tmp_path / "net"))
 
 
-@pytest.mark.parametrize(
-    ("checkpoint", "rounds", "facts"), [("nowhere", 24, ["checkpoint.json"]), ("x", 0, ["rounds", 1, 0])]
-)
-def test_a_model_of_whole_hands_is_not_trained_of_nothing(checkpoint, rounds, facts):
-    with refuses(GinError, *facts):
-        hand_model_fit.main(checkpoint, rounds, 1)
-
-
 def test_a_trained_model_of_whole_hands_is_written_beside_its_network(trained, tmp_path, monkeypatch):
     monkeypatch.setattr(hand_model_fit, "OPPONENTS", {"simple": 40})
     net = Path(without_hand_model(shutil.copytree(trained, tmp_path / "net")))
@@ -294,17 +275,6 @@ def test_values_are_chances_to_win_the_game(trained):
         assert better > worse + 0.3
 
 
-@pytest.mark.parametrize("rules", ["gr-oklahoma", "ht2-simple", "openspiel", "dg-standard,target=40"])
-def test_valued_actions_are_legal(rules, trained):
-    player = make_search(1, network=trained, **SMALL_SEARCH)
-    states = states_of(rules, 2, key=3)
-    for i in range(2):
-        while states["phase"][i] != PHASE_OVER:
-            action = int(player.act(make_views(states[i : i + 1], int(states["turn"][i])))[0])
-            assert is_legal(states[i], action)
-            apply(states[i], action)
-
-
 def test_a_model_of_whole_hands_learns_from_fresh_hands(trained, monkeypatch):
     monkeypatch.setattr(hand_model_fit, "OPPONENTS", {"itself": 200, "simple": 200})
     model, curve = hand_model_fit.fit(trained, 4, 1, Console(file=io.StringIO()))
@@ -312,7 +282,7 @@ def test_a_model_of_whole_hands_learns_from_fresh_hands(trained, monkeypatch):
     assert sum(weight.numel() for weight in model.parameters()) > 100_000
 
 
-@pytest.mark.parametrize("rules", PRESETS)
+@pytest.mark.parametrize("rules", ["ht1", "gc", "gr-oklahoma", "dg-standard", "openspiel"])
 def test_every_action_is_legal(rules):
     # Chances to win a short game are soon computed.
     states = states_of(f"{rules},target=30" if PRESETS[rules].target else rules, 3, key=11)
@@ -373,12 +343,145 @@ def test_gin_is_declared_and_a_won_game_is_taken():
     assert found.candidates["value"][found.best] > 0.9
 
 
-def test_draws_are_searched_too():
-    player, listed = make_search(0, **SMALL_SEARCH), []
-    for key in range(40):
-        states = states_of(key=key)
-        found = player.examine(make_views(states, int(states["turn"][0])))
-        listed.append(sorted(found.candidates["action"].tolist()))
-    # Some first upcards the network may take or leave; of others it is sure.
-    assert [UPCARD, PASS] in listed
-    assert all(actions in ([UPCARD], [PASS], [UPCARD, PASS]) for actions in listed)
+# --- what a decision may cost -----------------------------------------------------------------------------------------------------
+
+
+class Clock:
+    """A clock that stands still until it is told to go on."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def perf_counter(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(search_player, "time", SimpleNamespace(perf_counter=clock.perf_counter))
+    return clock
+
+
+def test_with_time_enough_rounds_double_until_all_worlds_are_seen(clock: Clock) -> None:
+    assert list(rounds(128)) == [128]
+    assert list(rounds(100, 1e6)) == [16, 16, 32, 36]
+    assert list(rounds(10, 1e6)) == [10]
+
+
+@pytest.mark.parametrize(("milliseconds", "spent", "seen"), [(1, 0, 16), (40, 0, 40), (100, 0.05, 50), (1000, 0, 500)])
+def test_a_decision_sees_as_many_worlds_as_its_time_allows(
+    clock: Clock, milliseconds: float, spent: float, seen: int
+) -> None:
+    evaluated = 0
+    for worlds in rounds(500, milliseconds, clock.now - spent):
+        evaluated += worlds
+        clock.now += worlds / 1000  # a millisecond a world
+    # Less what the clock's own arithmetic rounds off.
+    assert seen - 3 <= evaluated <= seen
+
+
+def slow_search(clock: Clock, **options: float) -> SearchPlayer:
+    """A search to whose clock every world takes a millisecond."""
+    player = make_search(3, **options)
+    world_values = player.world_values
+
+    def slow(branches: np.ndarray, bank: EquityBank) -> np.ndarray:
+        # All candidates of a decision are judged in the same worlds.
+        clock.now += np.unique(branches["state"]["deck"], axis=0).shape[0] / 1000
+        return world_values(branches, bank)
+
+    player.world_values = slow  # type: ignore[assignment]
+    return player
+
+
+def test_more_time_sees_more_worlds_and_a_batch_has_time_for_each(clock: Clock) -> None:
+    options = SMALL_SEARCH | {"particles": 16, "worlds": 60}
+    views = views_of(3)
+    for milliseconds in (20, 40):
+        player = slow_search(clock, **options, milliseconds=milliseconds)
+        before = clock.now
+        found = [player.examine(views[i : i + 1]).candidates["worlds"].max() for i in range(3)]
+        limit = (milliseconds + 1) * sum(count > 0 for count in found) / 1000
+        assert clock.now - before <= limit and milliseconds - 5 <= max(found) <= milliseconds
+        before = clock.now
+        assert (player.act(views) == [player.act(views[i : i + 1])[0] for i in range(3)]).all()
+        assert clock.now - before <= 2 * limit
+
+
+def test_a_limit_without_a_number_of_worlds_takes_what_there_is_time_for() -> None:
+    assert parse_config({"milliseconds": 50}, SearchConfig, "search").worlds == MAX_TIMED
+    assert parse_config({"milliseconds": 50, "worlds": 64}, SearchConfig, "search").worlds == 64
+    assert parse_config({}, SearchConfig, "search").worlds == 128
+    with refuses(ConfigError, "milliseconds", -1):
+        parse_config({"milliseconds": -1}, SearchConfig, "search")
+
+
+# --- choosing among what is nearly as good ----------------------------------------------------------------------------------------
+
+
+def candidates() -> tuple[np.ndarray, np.ndarray]:
+    """Three discards and two knocks, with the values that two worlds give them."""
+    found = np.zeros(5, CANDIDATE)
+    found["action"] = [3, 7, 9, KNOCK + 3, KNOCK + 7]
+    values = np.array([[0.50, 0.52], [0.50, 0.50], [0.30, 0.32], [0.40, 0.42], [0.40, 0.41]])
+    return found, values.reshape(-1)
+
+
+def shares(slack: float, found: np.ndarray, values: np.ndarray, draws: int = 20000) -> np.ndarray:
+    counts = np.zeros(len(found))
+    for word in np.random.default_rng(1).integers(0, 2**64, draws, dtype=np.uint64):
+        counts[choose(found, values, 0.0, slack, word)] += 1
+    return counts / draws
+
+
+def test_discards_equal_to_the_best_are_chosen_as_often() -> None:
+    found, values = candidates()
+    assert shares(0.0, found, values).tolist() == [1, 0, 0, 0, 0]
+    # The second is worse by 0.01, with a standard error of 0.01; the third is worse for certain.
+    assert shares(0.9, found, values).tolist() == [1, 0, 0, 0, 0]
+    assert shares(1.1, found, values)[:3] == pytest.approx([0.5, 0.5, 0], abs=0.015)
+
+
+def test_neither_draws_nor_whether_to_knock_are_left_to_chance() -> None:
+    found, values = candidates()
+    assert shares(10.0, found, values)[3:].sum() == 0
+    best_knocks = values.reshape(5, 2).copy()
+    best_knocks[3] += 0.3
+    drawn = shares(10.0, found, best_knocks.reshape(-1))
+    assert drawn.tolist() == [0, 0, 0, 1, 0]
+    draws = np.zeros(2, CANDIDATE)
+    draws["action"] = [STOCK, UPCARD]
+    assert shares(10.0, draws, np.array([0.5, 0.5, 0.49, 0.5]), 200).tolist() == [1, 0]
+
+
+def test_a_search_that_varies_looks_at_what_its_policy_hardly_ever_plays() -> None:
+    """A policy that is sure of a discard leaves nothing to search; where chance is to decide, it does."""
+    states = mid_hand(60)
+    views = make_views(states, states["turn"])
+    views = views[(views["phase"] == PHASE_DISCARD) & (views["legal"][:, 1] == 0)][:8]
+
+    def sure(views: np.ndarray, slots: np.ndarray | None) -> np.ndarray:
+        logits = np.zeros((len(views), NUM_ACTIONS), np.float32)
+        logits[np.arange(len(views)), firsts] = 15
+        return logits
+
+    firsts = np.array([cards_of(int(discards))[0] for discards in views["legal"][:, 0]])
+    config = parse_config(SMALL_SEARCH, SearchConfig, "a test")
+    varied = config.model_copy(update={"slack": 10.0, "policy_weight": 0.0})
+    assert len(views) == 8
+    np.testing.assert_array_equal(SearchPlayer(config, 1, sure).act(views), firsts)
+    assert (SearchPlayer(varied, 1, sure).act(views) != firsts).sum() > 3
+
+
+def test_a_search_that_varies_chooses_otherwise_with_other_luck_alone() -> None:
+    states = mid_hand(12)
+    views = make_views(states, states["turn"])
+    player = make_search(1, **SMALL_SEARCH, slack=2)
+    chosen = []
+    for word in range(12):
+        again = views.copy()
+        again["luck"] = views["luck"] + np.uint64(word)
+        chosen.append(player.act(again).tolist())
+    assert len({tuple(actions) for actions in chosen}) > 3
+    assert (player.act(views) == chosen[0]).all()
