@@ -1,10 +1,9 @@
-"""The search: honest worlds, its belief, determinism, settings and legality, what a decision costs, and variety."""
+"""The search: honest worlds, its belief, determinism, settings and legality, and variety."""
 
 import io
 import json
 import shutil
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,14 +14,10 @@ from agents.config import ConfigError, parse_config
 from agents.network.checkpoint import read_metadata, save_checkpoint
 from agents.network.nets import Actor, Critic
 from agents.search import SearchConfig, SearchPlayer, make_search
-from agents.search import player as search_player
 from agents.search.belief import HandModel, save_hand_model
 from agents.search.candidates import CANDIDATE, choose
-from agents.search.config import MAX_TIMED
-from agents.search.player import rounds
 from agents.search.worlds import draw_hands, draw_worlds
 from agents.training import hand_model_fit
-from agents.win_probability import EquityBank
 from ginenv.bots.heuristics import make_simple, make_style
 from ginenv.engine.actions import (
     KNOCK,
@@ -341,80 +336,6 @@ def test_gin_is_declared_and_a_won_game_is_taken():
     found = make_search(0, worlds=64, particles=64).examine(make_views(state, 0), [parse_card("QC")])
     assert found.candidates["action"][found.best] == KNOCK + parse_card("QC")
     assert found.candidates["value"][found.best] > 0.9
-
-
-# --- what a decision may cost -----------------------------------------------------------------------------------------------------
-
-
-class Clock:
-    """A clock that stands still until it is told to go on."""
-
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def perf_counter(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    clock = Clock()
-    monkeypatch.setattr(search_player, "time", SimpleNamespace(perf_counter=clock.perf_counter))
-    return clock
-
-
-def test_with_time_enough_rounds_double_until_all_worlds_are_seen(clock: Clock) -> None:
-    assert list(rounds(128)) == [128]
-    assert list(rounds(100, 1e6)) == [16, 16, 32, 36]
-    assert list(rounds(10, 1e6)) == [10]
-
-
-@pytest.mark.parametrize(("milliseconds", "spent", "seen"), [(1, 0, 16), (40, 0, 40), (100, 0.05, 50), (1000, 0, 500)])
-def test_a_decision_sees_as_many_worlds_as_its_time_allows(
-    clock: Clock, milliseconds: float, spent: float, seen: int
-) -> None:
-    evaluated = 0
-    for worlds in rounds(500, milliseconds, clock.now - spent):
-        evaluated += worlds
-        clock.now += worlds / 1000  # a millisecond a world
-    # Less what the clock's own arithmetic rounds off.
-    assert seen - 3 <= evaluated <= seen
-
-
-def slow_search(clock: Clock, **options: float) -> SearchPlayer:
-    """A search to whose clock every world takes a millisecond."""
-    player = make_search(3, **options)
-    world_values = player.world_values
-
-    def slow(branches: np.ndarray, bank: EquityBank) -> np.ndarray:
-        # All candidates of a decision are judged in the same worlds.
-        clock.now += np.unique(branches["state"]["deck"], axis=0).shape[0] / 1000
-        return world_values(branches, bank)
-
-    player.world_values = slow  # type: ignore[assignment]
-    return player
-
-
-def test_more_time_sees_more_worlds_and_a_batch_has_time_for_each(clock: Clock) -> None:
-    options = SMALL_SEARCH | {"particles": 16, "worlds": 60}
-    views = views_of(3)
-    for milliseconds in (20, 40):
-        player = slow_search(clock, **options, milliseconds=milliseconds)
-        before = clock.now
-        found = [player.examine(views[i : i + 1]).candidates["worlds"].max() for i in range(3)]
-        limit = (milliseconds + 1) * sum(count > 0 for count in found) / 1000
-        assert clock.now - before <= limit and milliseconds - 5 <= max(found) <= milliseconds
-        before = clock.now
-        assert (player.act(views) == [player.act(views[i : i + 1])[0] for i in range(3)]).all()
-        assert clock.now - before <= 2 * limit
-
-
-def test_a_limit_without_a_number_of_worlds_takes_what_there_is_time_for() -> None:
-    assert parse_config({"milliseconds": 50}, SearchConfig, "search").worlds == MAX_TIMED
-    assert parse_config({"milliseconds": 50, "worlds": 64}, SearchConfig, "search").worlds == 64
-    assert parse_config({}, SearchConfig, "search").worlds == 128
-    with refuses(ConfigError, "milliseconds", -1):
-        parse_config({"milliseconds": -1}, SearchConfig, "search")
 
 
 # --- choosing among what is nearly as good ----------------------------------------------------------------------------------------

@@ -213,7 +213,7 @@ def names_of(folder: Path) -> list[str]:
     (made / "level.json").write_text("{}")
     paths = [str(made), str(folder / "absent"), f"{made}:learn=false", f"./{made.name}", "/etc", "/etc/passwd"]
     options = [f"level-2:profile={made}", f"level-2:profile={folder / 'absent'}", f"search:network={made}"]
-    huge = ["search:worlds=65536", "search:milliseconds=3600000", "level-4:worlds=4096", "population:count=100000000"]
+    huge = ["search:worlds=65536", "level-4:worlds=4096", "population:count=100000000"]
     return [f"cmd:{trace}", "py:os:system", *paths, *options, *huge, "search:worlds=nan", "network:temperature=1e400"]
 
 
@@ -273,7 +273,7 @@ def test_what_the_command_line_names_plays(guest, directory):
 
 
 def test_registered_players_take_options_that_name_no_file():
-    for name in ("style:knock=5,base=easy", "search:worlds=64,slack=1", "level-4:learn=false", "network:commits=true"):
+    for name in ("style:knock=5,base=easy", "search:worlds=64,slack=1", "level-4:learn=false", "network:temperature=0.5"):
         check_allowed(name, ())
 
 

@@ -38,12 +38,12 @@ def network_directory(name: str) -> str:
 
 
 @kernel
-def _prepare(views, commits, seed, obs, conditions, legal, words):
+def _prepare(views, seed, obs, conditions, legal, words):
     """Writes observations, conditions, legal actions and random words; a seat that declined a knock plays for gin, as in training."""
     for i in range(views.shape[0]):
         v = views[i]
         encode(v, obs, i)
-        bound = commits and v.declined > 0
+        bound = v.declined > 0
         conditions[i] = 1 if bound else 0
         legal[i, 0] = v.legal[0]
         legal[i, 1] = bind_to_gin(v.hand, v.legal[0], v.legal[1]) if bound else v.legal[1]
@@ -69,20 +69,17 @@ class NetworkPlayer(BasePlayer):
         actor: the network.
         seed: of the draws from the policy.
         temperature: 1 plays the policy as trained, 0 its most probable action.
-        commits: whether declining a knock commits to gin for the rest of the hand, as in training.
         name: shown in tables.
 
     Raises:
         GinError: if the temperature is negative.
     """
 
-    def __init__(
-        self, actor: FrozenActor, seed: int = 0, temperature: float = 1.0, commits: bool = True, name: str = "network"
-    ) -> None:
+    def __init__(self, actor: FrozenActor, seed: int = 0, temperature: float = 1.0, name: str = "network") -> None:
         super().__init__(seed)
         if temperature < 0:
             raise GinError(must_be("temperature", "0 (the most probable action) or more", temperature))
-        self.actor, self.temperature, self.commits, self.name = actor, temperature, commits, name
+        self.actor, self.temperature, self.name = actor, temperature, name
 
     def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
         """Chooses for every view: ``VIEW[n]`` to ``int64[n]``."""
@@ -101,7 +98,7 @@ class NetworkPlayer(BasePlayer):
         conditions = np.empty(n, np.uint8)
         legal = np.empty((n, 3), np.int64)
         words = np.empty(n, np.uint64)
-        _prepare(views, self.commits, self.seed & 0xFFFFFFFF, obs, conditions, legal, words)
+        _prepare(views, self.seed & 0xFFFFFFFF, obs, conditions, legal, words)
         logits = self.actor(actor_inputs(self.actor, views, obs, conditions)).numpy()
         if self.temperature not in (0.0, 1.0):
             logits /= self.temperature
@@ -113,16 +110,16 @@ class NetworkPlayer(BasePlayer):
         return actions
 
 
-def make_network(seed: int = 0, temperature: float = PLAYED, commits: bool = True) -> NetworkPlayer:
+def make_network(seed: int = 0, temperature: float = PLAYED) -> NetworkPlayer:
     """The player of the network that ships with the package, ``data/network``."""
-    return load_network(str(SHIPPED), seed, temperature, commits)
+    return load_network(str(SHIPPED), seed, temperature)
 
 
-def load_network(path: str, seed: int = 0, temperature: float = PLAYED, commits: bool = True) -> NetworkPlayer:
+def load_network(path: str, seed: int = 0, temperature: float = PLAYED) -> NetworkPlayer:
     """The player of a checkpoint's network.
 
     Raises:
         CheckpointError: if the checkpoint cannot be used.
     """
     actor, _ = load_checkpoint(path)
-    return NetworkPlayer(FrozenActor(actor, has_bfloat16_units()), seed, temperature, commits, Path(path).name)
+    return NetworkPlayer(FrozenActor(actor, has_bfloat16_units()), seed, temperature, Path(path).name)

@@ -14,8 +14,8 @@ from ginenv.tables.players import parse_player, player_names
 # name a file (``profile``, ``network``). All options of ``style`` are numbers, or names that it knows itself.
 _LEVEL = {"learn": 1, "worlds": 512}
 _OPTIONS = {
-    "network": {"temperature": 100, "commits": 1},
-    "search": {"worlds": 512, "milliseconds": 2000, "particles": 4096, "policy_weight": 1, "slack": 10},
+    "network": {"temperature": 100},
+    "search": {"worlds": 512, "particles": 4096, "policy_weight": 1, "slack": 10},
     "population": {"count": 4096, "draw": 1_000_000},
     **{f"level-{number}": _LEVEL for number in range(1, 5)},
     "matched": {"adapt": 1},

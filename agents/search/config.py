@@ -4,23 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from agents.config import Config
-
-# Default number of worlds for a decision with a time limit.
-MAX_TIMED = 8192
 
 
 class SearchConfig(Config):
     """Settings of the search.
 
     Attributes:
-        worlds: number of worlds in which each decision's candidates are valued; with a time limit, the maximum (default ``MAX_TIMED``).
-        milliseconds: time limit of a decision (0: none). When it is reached, the worlds valued so far decide, so decisions depend on the
-            machine's speed. The first round of worlds, and all work before it, is always completed.
-        particles: number of opponent hands drawn and weighted for each decision; worlds are drawn from them. Without a time limit
-            there are at least as many particles as worlds.
+        worlds: number of worlds in which each decision's candidates are valued.
+        particles: number of opponent hands drawn and weighted for each decision; worlds are drawn from them. There are at least as many
+            particles as worlds.
         network: checkpoint whose policy, belief and critic are used (default: the one that ships).
         policy_weight: value (chance to win the game) of one nat of an action's log-probability under the policy.
         slack: a discard counts as equal to the best one if its value is lower by no more than this many standard errors of the difference.
@@ -29,7 +24,6 @@ class SearchConfig(Config):
     """
 
     worlds: int = Field(128, ge=1, le=65536)
-    milliseconds: float = Field(0.0, ge=0, le=3_600_000)
     particles: int = Field(1024, ge=1, le=1 << 20)
     network: str = ""
     policy_weight: float = Field(0.002, ge=0, le=1)
@@ -55,10 +49,3 @@ class SearchConfig(Config):
 
         weights = read_metadata(self.checkpoint)["weights_sha256"]
         return self.model_dump(mode="json") | {"network": weights}
-
-    @model_validator(mode="before")
-    @classmethod
-    def _as_many_as_time_allows(cls, values: Any) -> Any:
-        if isinstance(values, dict) and values.get("milliseconds") and "worlds" not in values:
-            return values | {"worlds": MAX_TIMED}
-        return values

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,8 +22,6 @@ from ginenv.engine.state import as_batch
 from ginenv.tables.players import BasePlayer
 from ginenv.view.view import VIEW
 
-# Worlds in the first round of a decision with a time limit; fewer give no standard error.
-_FIRST_WORLDS = 16
 # Branches that are valued together: the critic is fastest with many at once.
 _GROUP = 16384
 # Makes the choice among candidates independent of the worlds, which come from the same random word.
@@ -63,8 +60,7 @@ class _Workspace:
     """Buffers of one decision."""
 
     def __init__(self, config: SearchConfig) -> None:
-        # With a time limit, there may be no time for more hands.
-        particles = config.particles if config.milliseconds else max(config.particles, config.worlds)
+        particles = max(config.particles, config.worlds)
         self.turns = np.zeros(MAX_TURNS, TURN)
         self.hands = np.zeros(particles, np.int64)
         self.weights = np.zeros(particles)
@@ -77,7 +73,7 @@ class SearchPlayer(BasePlayer):
 
     That is the action with the best mean value less what an improbable action pays; with ``slack``, one of the best discards by chance.
 
-    Its choices depend only on the views, the seed and the settings, not on the batch size; with a time limit, also on the machine's speed.
+    Its choices depend only on the views, the seed and the settings, not on the batch size.
 
     Args:
         config: the settings.
@@ -159,7 +155,6 @@ class _Batch:
     """A batch of views and the work on it."""
 
     def __init__(self, player: SearchPlayer, views: np.ndarray, slots: np.ndarray | None) -> None:
-        began = time.perf_counter()
         self.config, self.world_values, self.seed = player.config, player.world_values, player.seed % 2**64
         self.workspace = player.workspace
         self.views = views
@@ -172,8 +167,6 @@ class _Batch:
         self.found, self.counts = np.zeros((len(views), MAX_CANDIDATES), CANDIDATE), np.zeros(len(views), np.int64)
         list_candidates(views, self.decisions, self.found, self.counts, self.config.slack > 0)
         self.actions = self.found["action"][:, 0].copy()
-        # Each decision's share of the time spent on the whole batch.
-        self.shared_seconds = (time.perf_counter() - began) / len(views)
 
     def candidates(self, n: int) -> np.ndarray:
         """The candidates of a view: ``CANDIDATE[k]``."""
@@ -189,10 +182,6 @@ class _Batch:
     def decide(self) -> None:
         """Decides the views."""
         searched = np.flatnonzero(self.counts > 1).tolist()
-        if self.config.milliseconds:
-            for n in searched:
-                self.search(n)
-            return
         for group in self._groups(searched):
             ends = np.cumsum(self.counts[group]) * self.config.worlds
             branches = np.empty(ends[-1], BRANCH)
@@ -215,17 +204,12 @@ class _Batch:
             yield group
 
     def search(self, n: int) -> tuple[np.ndarray, int]:
-        """Decides one view, in rounds if its time is limited; returns the values ``float64[k, W]`` and the index of the choice."""
-        config, count = self.config, int(self.counts[n])
-        began = time.perf_counter() - self.shared_seconds
+        """Decides one view; returns the values ``float64[k, W]`` and the index of the choice."""
+        branches = np.empty(self.counts[n] * self.config.worlds, BRANCH)
         self.draw_hands(n)
-        parts: list[np.ndarray] = []
-        for worlds in rounds(config.worlds, config.milliseconds, began):
-            branches = np.empty(count * worlds, BRANCH)
-            self._draw_branches(n, branches)
-            parts.append(self.world_values(branches, self.bank).reshape(count, -1))
-        values = np.concatenate(parts, 1)
-        return values, self._choose(n, values.reshape(-1))
+        self._draw_branches(n, branches)
+        values = self.world_values(branches, self.bank)
+        return values.reshape(self.counts[n], -1), self._choose(n, values)
 
     def draw_hands(self, n: int) -> None:
         """Draws and weights opponent hands."""
@@ -238,8 +222,8 @@ class _Batch:
     def _draw_branches(self, n: int, branches: np.ndarray) -> None:
         """Draws worlds of a view and writes the state of each after each candidate."""
         found, workspace = self.candidates(n), self.workspace
-        worlds = workspace.worlds[: len(branches) // len(found)]
-        _draw_branches(self.views, self.decisions, n, workspace.hands, workspace.weights, found, worlds, branches)
+        hands, weights, worlds = workspace.hands, workspace.weights, workspace.worlds
+        _draw_branches(self.views, self.decisions, n, hands, weights, found, worlds, branches)
 
     def _choose(self, n: int, values: np.ndarray) -> int:
         """Chooses a candidate by its values and the policy; returns its index."""
@@ -248,32 +232,6 @@ class _Batch:
         best = int(choose(found, values, config.policy_weight, config.slack, word))
         self.actions[n] = found["action"][best]
         return best
-
-
-def rounds(worlds: int, milliseconds: float = 0.0, began: float | None = None) -> Iterator[int]:
-    """Rounds of worlds, each as large as all earlier rounds together; a round that would end too late is made smaller.
-
-    The time per world is estimated from the previous round, so a decision ends within a few worlds of its limit. The first round is
-    never cut short.
-
-    Args:
-        worlds: the maximum number of worlds.
-        milliseconds: time limit of the decision; 0 for one round of all worlds.
-        began: ``time.perf_counter()`` at the start of the decision; now by default.
-
-    Yields:
-        The number of worlds of a round.
-    """
-    clock = time.perf_counter()
-    began = clock if began is None else began
-    seen, size = 0, min(worlds, _FIRST_WORLDS) if milliseconds else worlds
-    while size > 0:
-        yield size
-        seen += size
-        now = time.perf_counter()
-        left = milliseconds / 1000 - (now - began)
-        size = min(seen, worlds - seen, int(left * size / max(1e-9, now - clock)))
-        clock = now
 
 
 def make_search(seed: int = 0, **options: Any) -> SearchPlayer:
