@@ -273,7 +273,7 @@ def test_what_the_command_line_names_plays(guest, directory):
 
 
 def test_registered_players_take_options_that_name_no_file():
-    for name in ("style:knock=5,base=easy", "search:worlds=64,slack=1", "level-4:learn=false", "network:temperature=0.5"):
+    for name in ("style:knock=5,base=easy", "search:worlds=64,slack=1", "level-4:learn=false", "network:temperature=1"):
         check_allowed(name, ())
 
 
