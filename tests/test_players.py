@@ -25,7 +25,7 @@ from ginenv.engine.actions import (
     STOCK,
     UPCARD,
 )
-from ginenv.engine.cards import card_value, cards_of, mask_of, parse_cards
+from ginenv.engine.cards import cards_of, mask_of, parse_cards
 from ginenv.engine.engine import NO_CARD, STATE, apply
 from ginenv.engine.game import start_game
 from ginenv.engine.melds import deadwood, melded_cards
@@ -250,23 +250,12 @@ def test_simple_does_not_repeat_a_draw_and_discard():
 # easy
 
 
-def test_easy_discards_its_largest_unused_card_and_draws_as_formula_does():
+def test_easy_discards_its_largest_unused_card():
     views = in_phase(PHASE_DISCARD)
-    actions = make_player("easy").act(views)
-    seen = 0
-    for v, action in zip(views, actions, strict=True):
+    for v, action in zip(views, make_player("easy").act(views), strict=True):
         unused = [c for c in cards_of(int(v["hand"] & ~melded_cards(v["hand"]) & v["legal"][0])) if c != v["taken"]]
         if action < KNOCK and unused and not v["thrown"][0] & v["known_cards"][0]:
-            seen += 1
-            assert action in unused
-            assert card_value(int(action)) == max(card_value(c) for c in unused)
-            assert action % 13 == max(c % 13 for c in unused)
-    assert seen > 500
-    draws = in_phase(PHASE_UPCARD, PHASE_DRAW)
-    # Later on formula does not knock, and takes nothing to knock with.
-    draws = draws[np.bitwise_count(draws["thrown"][:, 0]) < BOTS["formula"]["turns"]]
-    assert len(draws) > 300
-    assert (make_player("easy").act(draws) == make_player("formula").act(draws)).all()
+            assert action in unused and action % 13 == max(c % 13 for c in unused)
 
 
 # camper, knocker
@@ -321,15 +310,6 @@ def test_formula_throws_what_is_worth_least(hand, seen, thrown):
     assert make_player("formula").act(view)[0] in parse_cards(thrown)
 
 
-def test_formula_remembers_the_pile_and_a_forgetful_style_its_end():
-    hand = "2S 3S 4S 6D 6H 6C TS TD QC QH AD"
-    view = table(hand, upcard="TC TH 5H 7C 9H", limit=0)
-    forgetful = StylePlayer(style("formula", memory=3))
-    assert make_player("formula").act(view)[0] in parse_cards("TS TD")
-    assert forgetful.act(view)[0] not in parse_cards("TS TD")
-    assert forgetful.act(table(hand, upcard="5H TC TH", limit=0))[0] in parse_cards("TS TD")
-
-
 # style
 
 
@@ -340,16 +320,6 @@ def test_styles_that_always_or_never_take_the_upcard():
     assert not (make_player("style:draw=never").act(views) == UPCARD).any()
     offered = views[views["phase"] == PHASE_UPCARD]
     assert (make_player("style:draw=never").act(offered) == PASS).all()
-
-
-def test_biases_keep_their_cards_or_shed_them():
-    for options, cards in (("pairs=30", "KS KD"), ("runs=30", "KS QS"), ("high=3", "KS JD")):
-        view = table(f"2S 3S 4S 6D 6H 6C {cards} 8C 5H 2D", limit=0)
-        assert make_player("style:base=formula,ways=0").act(view)[0] in parse_cards(cards)
-        assert make_player(f"style:base=formula,ways=0,{options}").act(view)[0] not in parse_cards(cards)
-    view, base = table("2S 3S 4S 6D 6H 6C KS KD 9C 5H 2D", limit=0), "style:base=formula,danger=0,ways=2"
-    assert make_player(base).act(view)[0] == card("9C")
-    assert make_player(f"{base},high=-3").act(view)[0] in parse_cards("KS KD")
 
 
 def test_a_style_knocks_up_to_its_own_limit():
@@ -371,14 +341,15 @@ def test_blunders_are_as_frequent_as_requested():
 # Styles drawn at random
 
 
-# What the built-in styles do on the corpus.
-ACTIONS = "3fca1c4145fab240e543c0580e40d1dead8e6a85edc116ba32ac6035cc0606d6"
+# What the built-in styles and four hundred drawn ones, which have every leaning, do on the corpus.
+ACTIONS = "dfc7407ac7ed3a0063fe67d952c241d30f11a4645acb7eda56a1b4bc47f03ffb"
 
 
-def test_built_in_styles_play_as_they_did():
+def test_styles_play_as_they_did():
     views, digest = corpus_views(), hashlib.sha256()
     for name in STYLES:
         digest.update(StylePlayer(style(name), 5).act(views).astype(np.int16).tobytes())
+    digest.update(StylePlayer(draw_styles(9, 400), 5).act(views, np.arange(len(views))).astype(np.int16).tobytes())
     assert digest.hexdigest() == ACTIONS
 
 
@@ -422,16 +393,6 @@ def share(view, wanted, **logit_bias):
 HAND = "2S 2H 4D 6C 7C 9H TD JS QC KD"
 
 
-def test_upcards_tempt():
-    pair, run, low = table(HAND, upcard="9S"), table(HAND, upcard="8C"), table(HAND, upcard="3S")
-    assert share(pair, UPCARD) == 0 and 0.3 < share(pair, UPCARD, pair_bait=0.4) < 0.5
-    # The 8 of clubs makes a meld of 6, 7 and 8; the king of hearts stands near no heart.
-    assert share(run, UPCARD) == 1 and 0.55 < share(run, UPCARD, overlook=0.4) < 0.65
-    assert share(table(HAND, upcard="9C"), UPCARD, run_bait=1.0) == 1
-    assert share(table(HAND, upcard="KH"), UPCARD, run_bait=1.0) == 0
-    assert share(low, UPCARD, low_bait=2) == 0 and share(low, UPCARD, low_bait=3) == 1
-
-
 def test_a_knocker_with_patience_waits_and_one_with_nerves_does_not():
     eleven = "2S 3S 4S 6D 6H 6C TS TD TC 2D 9C"
     knocks = [KNOCK + card("9C")]
@@ -440,20 +401,6 @@ def test_a_knocker_with_patience_waits_and_one_with_nerves_does_not():
     assert share(threatened, knocks, knock=0, late=0) == 0
     assert share(threatened, knocks, knock=0, late=0, nerve=3) == 0
     assert share(threatened, knocks, knock=0, late=0, nerve=2) == 1
-
-
-def discards(**logit_bias):
-    """What a style that goes by cost throws from a hand of loose cards, when the opponent threw the 9 of clubs."""
-    view = table("AS 3H 5D 7C 9H JS QD KC 2C 4S 6H", thrown=[[0, 1 << card("9C")]], pile_cards=1 << card("9C"))
-    view["pile"][0, 0], view["num_pile"] = card("9C"), 1
-    return int(StylePlayer(style("simple", discard="cost", memory=32, **logit_bias)).act(view)[0])
-
-
-def test_pair_and_safety_biases_decide_a_discard():
-    assert discards() in [card(name) for name in ("JS", "QD", "KC")]
-    assert discards(kings=5.0) == card("JS")
-    assert discards(kings=5.0, follow=9.0) == card("9H")
-    assert discards(high=-2.0) in [card(name) for name in ("JS", "QD", "KC")] and discards(high=3.0) == card("AS")
 
 
 def test_who_fears_no_runs_feeds_them():

@@ -184,7 +184,7 @@ def test_a_knock_in_the_first_turn_is_written_for_both_seats_under_a_small_deck(
 @pytest.mark.parametrize("read", [parse_position, parse_view, parse_record, parse_rules])
 def test_half_a_character_is_refused_in_every_text(read):
     hand = Hand.deal("eaai", seed=1)
-    for text in (format_position(hand), format_view(hand.view()), format_record(hand, note="a note"), "eaai"):
+    for text in (format_position(hand), format_view(hand.view()), format_record(hand, ("note", "x")), "eaai"):
         for changed in (
             f"{text}\ud800",
             f"\udfff{text}",

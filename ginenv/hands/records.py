@@ -3,7 +3,6 @@
     ginrecord 1 game
     rules: eaai@…
     players: formula | simple
-    note: any one line
     keys: 9e3779b97f4a7c15 0 0
 
     hand 1, seat 0 starts
@@ -22,12 +21,12 @@
     check: 5f0c2a11
 
 Cards are in the order dealt. A card drawn or taken is in brackets after the action; after the second of two passes, it is the card
-that the starter then has to draw. An eleven/ten deal has ``eleventh`` instead of ``upcard``. ``players``, ``note``, ``keys`` (the
+that the starter then has to draw. An eleven/ten deal has ``eleventh`` instead of ``upcard``. ``players``, ``keys`` (the
 game's key and the seats' luck, from which a game still in play continues) and everything in brackets may be left out. Blank lines
 and lines that begin with ``#`` are ignored. ``check`` is the CRC-32 of the other lines, or ``-`` in a record made by hand. A single
 hand is ``ginrecord 1 hand``, without score and end.
 
-Reading a record plays every action and compares every result; an error names the line.
+Reading a record plays every action and compares every line with what the rules make of it; an error names the line.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ from typing import Any
 
 import numpy as np
 
-from ginenv.engine.actions import action_name, parse_action
+from ginenv.engine.actions import parse_action
 from ginenv.engine.cards import card_name, format_cards, parse_cards
 from ginenv.engine.engine import NO_CARD
 from ginenv.engine.rules import Rules
@@ -50,8 +49,6 @@ from ginenv.hands.text import parse_rules, rules_text
 
 _HEAD = re.compile(r"ginrecord 1 (hand|game)")
 _HAND = re.compile(r"hand (\d{1,6}), seat ([01]) starts")
-_TURN = re.compile(r"(\d{1,4})\. seat ([01]): (.*)")
-_STEP = re.compile(r"([^()]*?)(?: \(([^()]*)\))?")
 
 
 @dataclass(frozen=True)
@@ -62,13 +59,11 @@ class Record:
         hand: the hand; in a record of a game, the last one.
         match: the game, or None for a record of one hand.
         players: names of seats 0 and 1.
-        note: the note, or an empty text.
     """
 
     hand: Hand
     match: Match | None = None
     players: tuple[str, str] = ("", "")
-    note: str = ""
 
     @property
     def hands(self) -> list[Hand]:
@@ -83,29 +78,27 @@ class Record:
         return self.players[0] or "seat 0", self.players[1] or "seat 1"
 
 
-def format_record(played: Hand | Match, players: tuple[str, str] = ("", ""), note: str = "") -> str:
+def format_record(played: Hand | Match, players: tuple[str, str] = ("", "")) -> str:
     """The record of a hand or a game, in play or over.
 
     Args:
         played: the hand or the game.
         players: names of seats 0 and 1; left out when empty.
-        note: one line.
 
     Raises:
-        TextError: if a name or the note could not be read back.
+        TextError: if a name could not be read back.
     """
-    for text in (*players, note):
-        if text != " ".join(text.split()) or (text in players and "|" in text) or not text.isprintable():
+    for name in players:
+        if name != " ".join(name.split()) or "|" in name:
             raise TextError(
-                f"{text!r} cannot stand in a record: a name or note is one line of printable characters without outer or double blanks"
+                must_be("a player's name in a record", "one line without | and outer or double blanks", name)
             )
+        _check_printable(name)
     match = played if isinstance(played, Match) else None
     hand = played if isinstance(played, Hand) else played.hand
     lines = [f"ginrecord 1 {'game' if match else 'hand'}", f"rules: {rules_text(hand.rules)}"]
     if any(players):
         lines.append(f"players: {players[0]} | {players[1]}")
-    if note:
-        lines.append(f"note: {note}")
     keys = [int(hand.state["key"][0]), *(int(luck) for luck in hand.state["luck"][0])]
     if any(keys):
         lines.append("keys: " + " ".join(f"{key:x}" for key in keys))
@@ -122,11 +115,10 @@ def format_record(played: Hand | Match, players: tuple[str, str] = ("", ""), not
     return "\n".join([*lines, f"check: {_check(lines)}"]) + "\n"
 
 
-def _printable(text: str) -> str:
-    """The same text; a terminal would obey its control characters."""
-    if not text.isprintable():
-        raise TextError(must_be("a name or note", "printable characters", text))
-    return text
+def _check_printable(name: str) -> None:
+    # A terminal would obey control characters.
+    if not name.isprintable():
+        raise TextError(must_be("a player's name in a record", "printable characters", name))
 
 
 def _check(lines: list[str]) -> str:
@@ -156,7 +148,7 @@ def _hand_lines(hand: Hand, number: int) -> list[str]:
         f"{_turned(rules)}: {card_name(deck[2 * size])}",
         f"stock: {format_cards(deck[2 * size + 1 :])}",
     ]
-    again = Hand.deal(rules, deck=deck, starter=starter, seed=0)
+    again = hand.after(0)
     turns: list[tuple[int, list[str]]] = []
     for action in hand.history:
         if not turns or turns[-1][0] != again.turn:
@@ -172,20 +164,14 @@ def _turned(rules: Rules) -> str:
     return "eleventh" if rules.block["eleven_ten"] else "upcard"
 
 
-def _played(hand: Hand, action: int) -> str:
-    """Plays an action and returns its words, with the card that it added to a hand."""
-    words = hand.action_text(action)
-    card = _push(hand, hand, action)
-    return words if card == NO_CARD else f"{words} ({card_name(card)})"
-
-
-def _push(table: Hand | Match, hand: Hand, action: int) -> int:
-    """Plays an action in a hand, or in the game that the hand belongs to; returns the card added to a hand, or ``NO_CARD``."""
-    position = int(hand.state["position"][0])
+def _played(table: Hand | Match, action: int, card_named: bool = True) -> str:
+    """Plays an action in a hand or the game around it; returns its words, and in brackets the card that it added to a hand."""
+    hand = table.hand if isinstance(table, Match) else table
+    words, position = hand.action_text(action), int(hand.state["position"][0])
     table.push(action)
-    if hand.state["position"][0] > position:
-        return int(hand.state["deck"][0, position])
-    return int(hand.state["taken"][0])
+    drew = hand.state["position"][0] > position
+    card = int(hand.state["deck"][0, position] if drew else hand.state["taken"][0])
+    return words if card == NO_CARD or not card_named else f"{words} ({card_name(card)})"
 
 
 def parse_record(text: str) -> Record:
@@ -241,7 +227,6 @@ class _Reader:
             raise TextError(f"expected 'ginrecord 1 hand' or 'ginrecord 1 game', got {line[:40]!r}")
         self.rules = parse_rules(self._field("rules"))
         players = self._players(self._optional("players"))
-        note = _printable(self._optional("note"))
         self.keys = self._keys(self._optional("keys"))
         table = self._game() if head[1] == "game" else self._hand(1, Hand.deal)
         match, hand = (table, table.hand) if isinstance(table, Match) else (None, table)
@@ -252,13 +237,15 @@ class _Reader:
             )
         if self.at < len(self.lines):
             raise TextError(f"expected the end of the record, got {self._next('the end')[:40]!r}")
-        return Record(hand, match, players, note)
+        return Record(hand, match, players)
 
     def _players(self, text: str) -> tuple[str, str]:
         names = [name.strip() for name in text.split("|")] if text else ["", ""]
         if len(names) != 2:
             raise TextError(f"expected two players such as 'formula | simple', got {text[:40]!r}")
-        return _printable(names[0]), _printable(names[1])
+        for name in names:
+            _check_printable(name)
+        return names[0], names[1]
 
     def _keys(self, text: str) -> np.ndarray:
         words = text.split() or ["0", "0", "0"]
@@ -273,15 +260,13 @@ class _Reader:
         number = 1
         while True:
             if match.hand.is_over:
-                expected = _score_text(match.score)
-                if (score := self._field("score")) != expected:
-                    raise TextError(f"the score is {expected}, not {score[:40]!r}")
+                self._expect(f"score: {_score_text(match.score)}")
             if not self._peek().startswith("hand "):
                 break
             number += 1
             self._hand(number, match)
-        if match.is_over and (end := self._field("end")) != _end_text(match):
-            raise TextError(f"the game was {_end_text(match)}, not {end[:60]!r}")
+        if match.is_over:
+            self._expect(f"end: {_end_text(match)}")
         return match
 
     def _hand(self, number: int, table: Any) -> Any:
@@ -293,8 +278,7 @@ class _Reader:
         if number > 1:
             twin = table.copy()
             twin.next_hand()
-            if twin.hand.turn != starter:
-                raise TextError(f"seat {twin.hand.turn} starts this hand by the rules, not seat {starter}")
+            self._compare(f"hand {number}, seat {twin.hand.turn} starts", line)
         dealt = [self._cards(f"seat {seat}", self.rules.hand_size) for seat in (0, 1)]
         turned = self._cards(_turned(self.rules), 1)
         stock = self._cards("stock", self.rules.num_cards - 2 * self.rules.hand_size - 1)
@@ -310,12 +294,8 @@ class _Reader:
         while re.match(r"\d", self._peek()):
             turns += 1
             self._turn(table, hand, turns)
-        if hand.outcome is None:
-            if self._peek().startswith("result:"):
-                self._field("result")
-                raise TextError("a result is given although the hand is still in play")
-        elif (result := self._field("result")) != str(hand.outcome):
-            raise TextError(f"the result is {str(hand.outcome)!r}, not {result[:80]!r}")
+        if hand.outcome is not None:
+            self._expect(f"result: {hand.outcome}")
         return table
 
     def _cards(self, name: str, count: int) -> list[int]:
@@ -325,27 +305,21 @@ class _Reader:
         return cards
 
     def _turn(self, table: Hand | Match, hand: Hand, number: int) -> None:
-        head = _TURN.fullmatch(line := self._next("a turn"))
-        if head is None:
-            raise TextError(f"expected a turn such as '{number}. seat 0: take; discard 7C', got {line[:40]!r}")
-        if int(head[1]) != number:
-            raise TextError(f"expected turn {number}, got turn {head[1]}")
-        for text in head[3].split(";"):
-            step = _STEP.fullmatch(text.strip())
-            if step is None:
-                raise TextError(
-                    f"expected an action, with the card it brings in brackets at its end, got {text.strip()[:40]!r}"
-                )
-            if hand.is_over:
-                raise TextError("there are actions after the end of the hand")
-            if hand.turn != int(head[2]):
-                raise TextError(f"seat {hand.turn} is to move, not seat {head[2]}")
-            action = parse_action(step[1])
-            if action_name(action, int(hand.state["phase"][0])) != " ".join(step[1].split()):
-                raise TextError(f"{step[1]!r} cannot be played in the {hand.phase} phase")
-            card = _push(table, hand, action)
-            if step[2] is not None and step[2] != ("" if card == NO_CARD else card_name(card)):
-                raise TextError(f"{step[2]!r} is not the card drawn or taken there")
+        line, seat, steps = self._next("a turn"), hand.turn, []
+        for text in line.partition(":")[2].split(";"):
+            words, bracket, _ = text.partition("(")
+            if hand.is_over or hand.turn != seat:
+                raise TextError(f"turn {number} of seat {seat} was over before {text.strip()[:40]!r}")
+            steps.append(_played(table, parse_action(words), bool(bracket)))
+        self._compare(f"{number}. seat {seat}: {'; '.join(steps)}", line)
+
+    def _expect(self, expected: str) -> None:
+        """Reads a line that follows from those before it."""
+        self._compare(expected, self._next(repr(expected)))
+
+    def _compare(self, expected: str, line: str) -> None:
+        if " ".join(line.split()) != expected:
+            raise TextError(f"expected {expected!r}, got {line[:80]!r}")
 
 
 def read_record(path: str | Path) -> Record:

@@ -163,8 +163,8 @@ def actions_text(hand: Hand) -> str:
 
 def _tokens(hand: Hand) -> list[str]:
     """Every action as text; a knock above the limit as the discard that it became."""
-    again = Hand.deal(hand.rules, deck=_deck(hand.state, hand.rules), starter=int(hand.state["starter"][0]), seed=0)
-    return [_token(action, phase) for action, phase in zip(hand.history, again.push_all(hand.history), strict=True)]
+    phases = hand.after(0).push_all(hand.history)
+    return [_token(action, phase) for action, phase in zip(hand.history, phases, strict=True)]
 
 
 def push_text(hand: Hand, text: str) -> None:
@@ -177,10 +177,6 @@ def push_text(hand: Hand, text: str) -> None:
     tokens = _split_tokens(text)
     for token, phase in zip(tokens, hand.push_all([_action(token) for token in tokens]), strict=True):
         _check_token(token, phase)
-
-
-def _deck(state: np.ndarray, rules: Rules) -> list[int]:
-    return state["deck"][0, : rules.num_cards].tolist()
 
 
 class _Fields:
@@ -307,7 +303,7 @@ def _position_fields(hand: Hand, actions: str, game: str) -> list[tuple[str, str
     return [
         ("rules", rules_text(rules), ""),
         ("starter", str(state["starter"]), "0"),
-        ("deck", format_cards(_deck(hand.state, rules), separator=""), ""),
+        ("deck", format_cards(state["deck"][: rules.num_cards].tolist(), separator=""), ""),
         ("actions", actions, ""),
         *_numbers(state, _POSITION_NUMBERS),
         ("game", game, "on:-:0:0"),
