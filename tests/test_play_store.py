@@ -254,7 +254,7 @@ def test_hands_and_decisions_are_rows_that_agree_with_the_record(talk):
 
 def test_records_travel(talk):
     texts = {
-        "mine": format_record(played(2), ("simple", "ANN"), "a note"),
+        "mine": format_record(played(2), ("simple", "ANN")),
         "others": format_record(played(20, rules="gr"), ("x", "y")),
         "hand": format_record(played(1).played[0]),
     }
