@@ -183,6 +183,19 @@ def test_levels_of_one_name_keep_what_they_learn_apart(level: Level, tmp_path: P
     assert profile_path(tmp_path, load_level(str(tmp_path / "level-2"))) != profile_path(tmp_path, installed)
 
 
+def test_a_disk_that_takes_nothing_ends_no_game(level, tmp_path, monkeypatch):
+    play_with_profile(level, tmp_path, 3)
+    before = profile_path(tmp_path, level).read_bytes()
+
+    def full(*arguments: object, **options: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("agents.levels.profile.write_json", full)
+    with pytest.warns(UserWarning, match="No space left"):
+        play_with_profile(level, tmp_path, 2, seed=6)
+    assert profile_path(tmp_path, level).read_bytes() == before
+
+
 @pytest.mark.parametrize("damage", ["cut", "other level", "number"])
 def test_a_damaged_profile_is_one_sentence_and_stays_as_it_is(level: Level, tmp_path: Path, damage: str) -> None:
     play_with_profile(level, tmp_path, 2)
