@@ -99,7 +99,7 @@ def test_hands_of_all_opponents_count_once_each_for_growth(level: Level, tmp_pat
 
 def test_an_opponent_and_a_home_that_are_not_there_are_errors(level, tmp_path, capsys):
     learned, home = ["learned", str(level.directory), "--home"], tmp_path / "home"
-    for command in (learned, ["reset", *learned[1:]]):
+    for command in (learned, ["learned", str(level.directory), "--reset", "--home"]):
         with refuses(GinError, "home", tmp_path / "nowhere"):
             levels([*command, str(tmp_path / "nowhere")])
     home.mkdir()
