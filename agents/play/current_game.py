@@ -9,7 +9,7 @@ import numpy as np
 
 from agents.play.display_names import display_opponent
 from agents.play.game import Game
-from agents.play.hand_order import card_at, melds_of_view, moved_card, shuffled_cards, sorted_cards, updated_order
+from agents.play.hand_order import melds_of_view, moved_card, shuffled_cards, sorted_cards, updated_order
 from agents.play.moves import Turn, action_words, count
 from agents.play.options import Options, variation
 from agents.play.store import PlayerFile
@@ -275,11 +275,10 @@ class CurrentGame:
         """Puts one of the person's cards at a place from 1; returns whether that stopped the sorting of the hand."""
         if card not in self.game.order:
             raise GinError(f"you do not hold the {card_name(card)}")
-        card_at(self.game.order, place)
+        self.game.order = moved_card(self.game.order, card, place)
         options = self.file.options
         stops = options.sort != "none" and options.sort_when == "always"
         if stops:
             self.file.options = options.changed("sort", "none")
-        self.game.order = moved_card(self.game.order, card, place)
         self.save()
         return stops

@@ -50,19 +50,14 @@ def updated_order(order: list[int], hand: int) -> list[int]:
     return stays + [card for card in cards_of(hand) if card not in stays]
 
 
-def card_at(order: list[int], place: int) -> int:
-    """The card at a place of a hand, from 1.
+def moved_card(order: list[int], card: int, place: int) -> list[int]:
+    """An order with one card moved to another place (from 1).
 
     Raises:
         GinError: if there is no such place.
     """
     if not 1 <= place <= len(order):
-        raise GinError(f"there is no card number {place}; your cards are numbered 1 to {len(order)}")
-    return order[place - 1]
-
-
-def moved_card(order: list[int], card: int, place: int) -> list[int]:
-    """An order with one card moved to another place (from 1)."""
+        raise GinError(f"there is no place {place}; your cards lie in places 1 to {len(order)}")
     rest = [other for other in order if other != card]
     rest.insert(place - 1, card)
     return rest

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import datetime
-import json
 import re
 from dataclasses import dataclass
 from typing import Any
 
 from agents.play.database import Database
-from agents.play.options import Options, variation
-from agents.play.statistics import Tallies
-from agents.player_names import casefolded
+from agents.play.options import variation
 from ginenv.errors import GinError, must_be
 from ginenv.hands.hand import Hand, Match
 from ginenv.hands.records import format_record
@@ -48,21 +45,6 @@ class StoredGame:
     winner: int | None
 
 
-def as_json(value: Any) -> str | None:
-    """A value as JSON text, for a column that may be empty."""
-    return None if value is None else json.dumps(value)
-
-
-def add_player(
-    database: Database, name: str, options: Options, statistics: Tallies, game: dict[str, Any] | None
-) -> int:
-    """Adds a player; returns the id of the row."""
-    return database.run(
-        "INSERT INTO player (name, folded, options, statistics, game) VALUES (?, ?, ?, ?, ?)",
-        *(name, casefolded(name), options.model_dump_json(), statistics.model_dump_json(), as_json(game)),
-    )
-
-
 def read_games(database: Database, player: str | None = None, game: int | None = None) -> list[StoredGame]:
     """The games of a player, or the game with an id, or all; the oldest first."""
     rows = database.rows(
@@ -89,26 +71,6 @@ def _stored(row: Any) -> StoredGame:
         over=bool(row["over"]),
         winner=row["winner"],
     )
-
-
-def read_margins(database: Database, player: int, rules: str, opponent: str, most: int) -> list[int]:
-    """Points won less points lost in each of a player's last hands of a variation against an opponent, the oldest first.
-
-    Args:
-        database: the store's file.
-        player: id of the player.
-        rules: the variation.
-        opponent: the opponent's name.
-        most: the largest number of hands.
-    """
-    rows = database.rows(
-        "SELECT CASE hand.winner WHEN game.seat THEN hand.points WHEN 1 - game.seat THEN -hand.points ELSE 0 END AS margin "
-        "FROM hand JOIN game ON game.id = hand.game WHERE game.player = ? AND game.rules = ? "
-        "AND CASE game.seat WHEN 0 THEN game.name_1 WHEN 1 THEN game.name_0 END = ? "
-        "ORDER BY game.begun DESC, game.id DESC, hand.number DESC LIMIT ?",
-        *(player, rules, opponent, most),
-    )
-    return [row["margin"] for row in rows][::-1]
 
 
 def _begun(name: str) -> str:

@@ -39,7 +39,7 @@ from pydantic import TypeAdapter
 from agents.files import FileError, check_directory, private_directory, write_text, writing
 from agents.play.database import Database
 from agents.play.options import Options, friend_of
-from agents.play.records_table import StoredGame, add_player, as_json, read_games, read_margins, write_game
+from agents.play.records_table import StoredGame, read_games, write_game
 from agents.play.statistics import Tallies, Tally
 from agents.player_names import casefolded, check_name
 from ginenv.errors import GinError, unknown_name
@@ -146,7 +146,10 @@ class Home:
         with self.database.transaction():
             if (stored_name := self.find(name)) is not None:
                 raise StoreError(f"there is a player {stored_name!r} already")
-            add_player(self.database, name, Options(), Tallies(), None)
+            self.database.run(
+                "INSERT INTO player (name, folded, options, statistics) VALUES (?, ?, ?, ?)",
+                *(name, casefolded(name), Options().model_dump_json(), Tallies().model_dump_json()),
+            )
         return self.open(name)
 
     def open(self, name: str) -> PlayerFile:
@@ -283,7 +286,14 @@ class PlayerFile:
 
     def margins(self, tally: Tally) -> list[int]:
         """Points won less points lost in each hand that a tally counts, the oldest first."""
-        return read_margins(self.home.database, self.id, tally.variation, tally.opponent, tally.hands)
+        rows = self.home.database.rows(
+            "SELECT CASE hand.winner WHEN game.seat THEN hand.points WHEN 1 - game.seat THEN -hand.points ELSE 0 END AS margin "
+            "FROM hand JOIN game ON game.id = hand.game WHERE game.player = ? AND game.rules = ? "
+            "AND CASE game.seat WHEN 0 THEN game.name_1 WHEN 1 THEN game.name_0 END = ? "
+            "ORDER BY game.begun DESC, game.id DESC, hand.number DESC LIMIT ?",
+            *(self.id, tally.variation, tally.opponent, tally.hands),
+        )
+        return [row["margin"] for row in rows][::-1]
 
     def write_record(self, name: str, match: Match, players: tuple[str, str], seat: int = 0) -> None:
         """Puts the ended hands of a game into the store with the next ``save``; ``seat`` is the player's."""
@@ -304,9 +314,10 @@ class PlayerFile:
 
     def _write(self) -> None:
         database = self.home.database
+        game = None if self.game is None else json.dumps(self.game)
         database.run(
             "UPDATE player SET options = ?, statistics = ?, game = ? WHERE id = ?",
-            *(self.options.model_dump_json(), self.statistics.model_dump_json(), as_json(self.game), self.id),
+            *(self.options.model_dump_json(), self.statistics.model_dump_json(), game, self.id),
         )
         for name, (match, players, seat) in self._ended.items():
             write_game(database, self.id, name, match, players, seat)
