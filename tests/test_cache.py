@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,11 +16,13 @@ import numba
 import pytest
 
 import ginenv
+from agents.cli import warm
 from agents.play.store import Home, default_home
 from agents.reports.terminal import this_command
 from ginenv.engine import jit, kernel_cache
 from ginenv.engine.shipped_kernels import LEVELS, machine_levels
 from ginenv.errors import GinError
+from tests.support.compiled import COMPILED
 from tests.support.refusals import refuses
 
 PACKAGE = Path(ginenv.__file__).parent
@@ -321,3 +324,49 @@ print(mix(5) == mix(5))
 
 def test_an_interrupt_while_kernels_are_compiled_waits_for_the_kernel(copied):
     assert run(copied, SIGNALLED).splitlines() == ["interrupted", "True"]
+
+
+# --- gin warm compiles what others use, and says what it did
+
+USE = """
+import gymnasium as gym
+import ginenv
+env = gym.make("Gin/Game-v0", opponent="camper")
+_, info = env.reset(seed=3)
+over = False
+while not over:
+    _, _, over, _, info = env.step(env.action_space.sample(info["action_mask"]))
+from agents.arena.matches import play_match
+play_match("level-2", "formula", rules="dg-standard,target=20", pairs=2, unit="games")
+"""
+
+
+def python(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, *words], capture_output=True, text=True, timeout=1200)
+
+
+@pytest.mark.slow
+def test_after_it_nothing_is_left_to_compile() -> None:
+    command = "-c", "import sys; from agents.cli import main; sys.argv = ['gin', 'warm']; main()"
+    cache = kernel_cache.cache_root()
+    for _ in range(2):
+        done = python(*command)
+        assert done.returncode == 0 and str(cache) in done.stdout.splitlines()[-1], done.stderr
+        assert "left out" not in done.stdout
+    assert "already" in done.stdout and not re.search(r"\d+ functions? compiled", done.stdout)
+    done = python("-c", COMPILED + USE)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+
+
+def test_what_needs_a_missing_library_is_left_out(monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "agents.analysis.analyst", None)
+    assert warm.take("analysis") == (0, "agents.analysis.analyst")
+    monkeypatch.setitem(warm.STEPS, "levels", lambda: (_ for _ in ()).throw(GinError("broken")))
+    with refuses(GinError, "broken"):
+        warm.take("levels")
+
+
+def test_without_a_place_to_keep_it_nothing_is_compiled(monkeypatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(warm, "cache_root", lambda: None)
+    with refuses(GinError, "GINENV_CACHE_DIR"):
+        warm.warm()

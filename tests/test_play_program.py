@@ -96,7 +96,18 @@ def person(screen: str) -> str:
 
 def test_a_game_goes_on_after_a_kill_and_after_ctrl_c_to_its_end(tmp_path):
     program = Program(
-        "--home", str(tmp_path), "--player", "Ann", "--seed", "5", "--rules", "gr,target=40", "--opponent", "easy"
+        "--home",
+        str(tmp_path),
+        "--player",
+        "Ann",
+        "--seed",
+        "5",
+        "--rules",
+        "gr,target=20",
+        "--opponent",
+        "easy",
+        "--set",
+        "hints=formulas",
     )
     for _ in range(7):
         program.say(person(program.screen))

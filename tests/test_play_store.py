@@ -63,7 +63,7 @@ def test_names_that_cannot_be(tmp_path, name):
         Home(tmp_path).create(name)
 
 
-@pytest.mark.parametrize("name", ["..", "a/b", "Ünï 花 %2E", "'; DROP TABLE game; --"])
+@pytest.mark.parametrize("name", ["..", "a/b", "Ünï 花 %2E", "'; DROP TABLE x; --"])
 def test_odd_names_stay_inside_the_home(tmp_path, name):
     home = Home(tmp_path / "home")
     file = home.create(name)
