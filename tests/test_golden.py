@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from ginenv.engine.perft import Counts, Policy, perft
+from ginenv.engine.engine import STATE, End
+from ginenv.engine.perft import NUM_COUNTS, Policy, play_hands
 from ginenv.engine.rules import PRESETS
 
 DEALS, GAMES, SEED = 2000, 60, 2026
@@ -18,18 +20,19 @@ DEALS, GAMES, SEED = 2000, 60, 2026
 
 def golden(rules: str) -> str:
     """The counts of a preset as one line: hands and whole games, played eagerly; hands played at random."""
-    eager = perft(rules, DEALS, SEED, Policy.EAGER)
-    games = perft(rules, GAMES, SEED, Policy.EAGER, games=True)
-    random = perft(rules, DEALS, SEED, Policy.RANDOM)
-    return " ; ".join(_line(counts) for counts in (eager, games, random))
+    runs = ((DEALS, Policy.EAGER, False), (GAMES, Policy.EAGER, True), (DEALS, Policy.RANDOM, False))
+    return " ; ".join(_line(rules, *run) for run in runs)
 
 
-def _line(counts: Counts) -> str:
-    ends = " ".join(f"{end.name.lower()}={count}" for end, count in counts.ends.items())
-    games = f"games={counts.games} totals={counts.totals[0]}:{counts.totals[1]} " if counts.games else ""
+def _line(rules: str, deals: int, policy: Policy, whole_games: bool) -> str:
+    states, counts = np.zeros(1, STATE), np.zeros(NUM_COUNTS, np.int64)
+    states["rules"] = PRESETS[rules].block
+    play_hands(states, np.uint64(SEED), 0, deals, int(policy), whole_games, counts)
+    hands, decisions, games, laid, first, second, total, other, *ends = counts.tolist()
     return (
-        f"hands={counts.hands} decisions={counts.decisions} laid={counts.laid_off} "
-        f"points={counts.points[0]}:{counts.points[1]} {games}{ends}"
+        f"hands={hands} decisions={decisions} laid={laid} points={first}:{second} "
+        + f"games={games} totals={total}:{other} " * whole_games
+        + " ".join(f"{end.name.lower()}={ends[end]}" for end in End if ends[end])
     )
 
 

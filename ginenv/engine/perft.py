@@ -7,17 +7,15 @@ the deal, the melds or the order of legal actions changes them. The same kernel 
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 
 import numpy as np
 
 from ginenv.engine.actions import KNOCK, PHASE_OVER
 from ginenv.engine.bits import nth_bit
-from ginenv.engine.engine import NOBODY, STATE, End, apply, legal, next_word, random_action
+from ginenv.engine.engine import NOBODY, End, apply, legal, next_word, random_action
 from ginenv.engine.game import next_hand, score_hand, start_game
 from ginenv.engine.jit import below, kernel, mix, popcount
 from ginenv.engine.melds import deadwood
-from ginenv.engine.rules import Rules, get_rules
 
 
 class Policy(enum.IntEnum):
@@ -31,29 +29,6 @@ _HANDS, _DECISIONS, _GAMES, _LAID, _POINTS, _GAME_TOTAL, _END = 0, 1, 2, 3, 4, 6
 NUM_COUNTS = _END + len(End)
 _CANDIDATES = 4
 _EAGER = int(Policy.EAGER)
-
-
-@dataclass(frozen=True)
-class Counts:
-    """What was counted.
-
-    Attributes:
-        hands: hands played to their end.
-        decisions: actions played.
-        games: games played to their end (0 where single hands were played).
-        laid_off: cards laid off.
-        points: points of hands by seat.
-        totals: final totals of games by seat.
-        ends: number of hands by the reason why they ended.
-    """
-
-    hands: int
-    decisions: int
-    games: int
-    laid_off: int
-    points: tuple[int, int]
-    totals: tuple[int, int]
-    ends: dict[End, int]
 
 
 @kernel
@@ -99,7 +74,8 @@ def play_hands(states, seed, first, last, policy, games, counts):
         last: deal after the last one.
         policy: a ``Policy``.
         games: whether every deal begins a whole game rather than a single hand.
-        counts: ``int64[NUM_COUNTS]`` to add to.
+        counts: ``int64[NUM_COUNTS]`` to add to: hands, decisions, games, cards laid off, points of hands by seat, totals of games by
+            seat, and hands by their ``End``.
     """
     for start in range(first, last, states.shape[0]):
         size = min(states.shape[0], last - start)
@@ -128,38 +104,3 @@ def play_hands(states, seed, first, last, policy, games, counts):
                     counts[_GAME_TOTAL] += s.total[0]
                     counts[_GAME_TOTAL + 1] += s.total[1]
                 playing -= 1
-
-
-def perft(
-    rules: str | Rules,
-    deals: int,
-    seed: int = 0,
-    policy: Policy = Policy.RANDOM,
-    games: bool = False,
-) -> Counts:
-    """Plays deals of a seed with a fixed random policy and counts what happens.
-
-    Args:
-        rules: a preset name, or rules.
-        deals: how many hands (or games) to play.
-        seed: seed of deals and actions.
-        policy: how they are played.
-        games: whether every deal begins a whole game.
-
-    Returns:
-        The counts.
-    """
-    states = np.zeros(1, STATE)
-    states["rules"] = get_rules(rules).block
-    counts = np.zeros(NUM_COUNTS, np.int64)
-    play_hands(states, np.uint64(seed), 0, deals, int(policy), games, counts)
-    values = [int(value) for value in counts]
-    return Counts(
-        hands=values[_HANDS],
-        decisions=values[_DECISIONS],
-        games=values[_GAMES],
-        laid_off=values[_LAID],
-        points=(values[_POINTS], values[_POINTS + 1]),
-        totals=(values[_GAME_TOTAL], values[_GAME_TOTAL + 1]),
-        ends={end: values[_END + end] for end in End if values[_END + end]},
-    )
