@@ -12,10 +12,10 @@ import pytest
 
 pytest.importorskip("playwright", reason="playwright is not installed")
 
-from ginenv.engine.cards import card_name, cards_of, parse_cards
+from ginenv.engine.cards import card_name, cards_of
 from tests.support.browser import Person, Table
 from tests.support.scale import SCALE
-from tests.support.session_scenes import FITS, KNOCKS, LOOSE, MANY_WAYS, NO_MELD, deck, prepared
+from tests.support.session_scenes import FITS, KNOCKS, NO_MELD, deck, prepared
 from tests.support.web_scenes import command_of
 
 pytestmark = pytest.mark.browser
@@ -58,35 +58,6 @@ def test_whole_games_are_played(table, sit, rules, keys):
     shown = person.page.inner_text("#table")
     assert any(words in shown for words in ("You win the game", "Formula wins the game", "Nobody wins"))
     assert str(there.browser.live.match.sheet().totals[0]) in shown
-
-
-def test_melds_are_spread_and_cards_laid_off_by_hand(table, sit):
-    there = table(prepared("ht1", deck(MANY_WAYS, NO_MELD, "KD", "KC"), 0))
-    person = sit(there)
-    person.begin()
-    person.press("p", "#do-pass")
-    person.page.locator("#card-KC").wait_for()
-    person.pick("KC")
-    person.press("k", "#do-knock")
-    person.page.locator(".spreads").wait_for()
-    person.press("2", "#spread-2")
-    person.page.locator("#outcome").wait_for()
-    assert there.browser.live.match.outcomes[0].knocker == 0
-    there.browser.leave()
-    there.browser.session.file.game = prepared("ht1", deck(KNOCKS, FITS, "KD", "KC"), 1).to_json()
-    person.begin()
-    person.press("p", "#do-pass")
-    person.page.locator("h2 >> text=Formula has knocked").wait_for()
-    last = person.page.locator("#hand .card").last
-    place = last.bounding_box()
-    for card in ("3H", "JS"):
-        person.pick(card)
-        person.page.locator(f".group.laid [aria-label^='{'3' if card == '3H' else 'jack'}']").wait_for()
-    assert last.bounding_box() == place, "the others stay where they are"
-    person.press("n", "#do-done")
-    person.page.locator("#outcome").wait_for()
-    assert set(there.browser.live.match.outcomes[0].laid_off) == set(parse_cards("3H JS"))
-    assert person.faults == []
 
 
 def test_a_card_is_moved_by_dragging_and_by_keys(table, sit):
@@ -206,89 +177,6 @@ def test_the_first_card_is_three_clicks_away(sit, table, tmp_path):
     page.locator("#hand .card").first.wait_for()
     assert page.locator(".limit").inner_text().startswith("limit ")
     assert there.sessions.browser_session("Bob").live.match.rules.oklahoma
-
-
-@pytest.mark.parametrize("wish", ["", "reduced", "off"])
-def test_cards_move_unless_somebody_wishes_otherwise(table, sit, wish):
-    there = table(prepared("eaai", deck(LOOSE, NO_MELD, "KD", "KC"), 0), animations="off" if wish == "off" else "on")
-    person = sit(there, reduced_motion="reduce" if wish == "reduced" else "no-preference")
-    person.begin()
-    page = person.page
-    page.click("#do-pass")
-    page.locator('#table[data-phase="discard"]').wait_for()
-    # What moves is noted when it begins: this machine may be slower than the movement.
-    page.evaluate(
-        """() => {
-            window.begun = [];
-            const animate = Element.prototype.animate;
-            Element.prototype.animate = function (...given) { begun.push(this.dataset.name); return animate.apply(this, given); };
-        }"""
-    )
-    person.pick("KS")
-    box = page.locator("#hand li").first.bounding_box()
-    person.pick("KS")
-    page.locator('#table[data-phase="draw"]').wait_for()
-    moved = set(page.evaluate("begun"))
-    assert ("KS" in moved and any(len(name) > 2 for name in moved)) == (not wish), moved
-    # Nothing that can be clicked moves with its picture, and a click does not wait.
-    assert page.locator("#hand li").first.bounding_box() == box
-    page.click("#do-stock")
-    page.locator('#table[data-phase="discard"]').wait_for()
-    page.locator(".ghost").first.wait_for(state="detached")
-    assert person.faults == []
-
-
-@pytest.mark.parametrize("phase", ["discard", "layoff"])
-def test_cards_of_a_hand_are_large_enough_to_tap_on_a_phone(table, sit, phase):
-    laid = prepared("ht1", deck(KNOCKS, FITS, "KD", "KC"), 1)
-    game = prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0) if phase == "discard" else laid
-    person = sit(table(game), width=390, height=844, has_touch=True)
-    person.begin()
-    person.press("p", "#do-pass")
-    page = person.page
-    page.locator(f'#table[data-phase="{phase}"]').wait_for()
-    cards = page.locator("#hand .card")
-    lefts = [card.bounding_box()["x"] for card in cards.all()] + [390]
-    for card, left, right in zip(cards.all(), lefts, lefts[1:], strict=False):
-        box = card.bounding_box()
-        assert box["x"] >= 0 and box["x"] + box["width"] <= 390 and min(box["width"], right - left) >= 24
-        # Nothing lies on what can be seen of it.
-        assert card.evaluate(
-            """(each, shown) => {
-                const box = each.getBoundingClientRect();
-                return each.contains(document.elementFromPoint(box.left + shown / 2, box.top + box.height / 2));
-            }""",
-            min(box["width"], right - left),
-        )
-    if phase == "discard":
-        assert cards.count() == 11
-        cards.last.tap()
-        page.locator('#hand [aria-pressed="true"]').wait_for()
-    assert person.faults == []
-
-
-def test_positions_are_practised(table, sit, monkeypatch):
-    monkeypatch.setattr("agents.play.review.WORLDS", 16)
-    there = table()
-    person = sit(there, keys=True)
-    person.begin()
-    page, answers = person.page, []
-    page.goto(there.address + "/practice")
-    for n in range(4):
-        exercise = page.locator("[name=exercise]").get_attribute("value")
-        moves = page.locator("[name=move]")
-        move = moves.nth(n % moves.count())
-        answers.append((int(exercise), move.get_attribute("value")))
-        move.click()
-        page.locator("#verdict").wait_for()
-        assert "The expert:" in page.inner_text("main") and "comes again in" in page.inner_text("main")
-        assert page.evaluate("document.documentElement.scrollWidth") <= 1280
-        page.keyboard.press("n")
-        page.locator("[name=exercise]").first.wait_for(state="attached")
-    rows = there.sessions.home.database.rows("SELECT exercise, played, correct FROM review ORDER BY id")
-    assert [(row["exercise"], row["played"]) for row in rows] == answers
-    assert len({number for number, _ in answers}) == 4 and person.faults == []
-    assert f"4 answers so far, {sum(row['correct'] for row in rows)} right" in page.inner_text("main")
 
 
 @pytest.fixture(scope="module")
@@ -414,31 +302,6 @@ def test_going_back_and_forth_shows_the_game_as_it_is(drawn):
     page.go_forward()
     page.locator(f'#table[data-at="{drawn.table.browser.mark}"]').wait_for()
     assert drawn.faults == []
-
-
-def test_a_drag_ends_with_a_reload_or_escape_and_plays_nothing(drawn):
-    page, before = drawn.page, drawn.table.browser.mark
-
-    def lift():
-        box = page.locator("#card-AD").bounding_box()
-        page.mouse.move(box["x"] + 12, box["y"] + 40)
-        page.mouse.down()
-        page.mouse.move(box["x"] + 60, box["y"] - 120, steps=4)
-        page.locator(".ghost").wait_for()
-
-    lift()
-    page.reload()
-    page.mouse.up()
-    page.locator("#do-knock").wait_for()
-    assert page.locator(".ghost").count() == 0
-    lift()
-    page.keyboard.press("Escape")
-    assert page.locator(".ghost").count() == 0 and page.locator(".lifted").count() == 0
-    pile = page.locator("[data-drop=pile]").bounding_box()
-    page.mouse.move(pile["x"] + 40, pile["y"] + 40)
-    page.mouse.up()
-    page.wait_for_timeout(200)
-    assert drawn.table.browser.mark == before and drawn.faults == []
 
 
 def test_a_lost_server_is_reported_on_the_page(drawn):

@@ -182,23 +182,6 @@ def test_what_the_chosen_opponent_needs_is_prepared_as_soon_as_it_is_chosen(gues
     assert preparations.prepare("cmd:/bin/false", "ht1").wait(10) and len(played) == begun
 
 
-def test_statistics_over_time_count_the_hands_that_the_tally_counts(guest):
-    ann = guest(rules="eaai,target=60")
-    ann.play_game()
-    file = ann.browser.session.file
-    (tally,) = file.statistics.root
-    played = [
-        int(each.winner is not None and each.points * (1 - 2 * each.winner)) for each in ann.browser.live.match.outcomes
-    ]
-    assert file.margins(tally) == played and sum(played) == tally.points[0] - tally.points[1]
-    ann.post("/statistics", which="", sure="1")
-    ann.post("/new", sure="1")
-    while not ann.browser.live.match.played:
-        ann.move()
-    (tally,) = file.statistics.root
-    assert len(file.margins(tally)) == 1, "hands before the reset are not counted"
-
-
 def test_work_on_all_hands_is_shown_as_it_goes(guest):
     ann: Guest = guest()
     go_on = threading.Event()
@@ -220,20 +203,6 @@ def test_work_on_all_hands_is_shown_as_it_goes(guest):
     assert job.wait(60)
     assert ann.client.get("/mistakes", headers=PART).headers["HX-Redirect"] == "/mistakes"
     assert "1 hand analysed." in plain(ann.get("/mistakes"))
-
-
-def test_the_last_hand_is_found_after_a_restart(guest, monkeypatch):
-    monkeypatch.setattr("agents.play.review.WORLDS", 8)
-    ann = guest()
-    assert "You have not finished a hand yet." in ann.get("/analysis?last=1")
-    ann.browser.session.set_option("rules", "openspiel")
-    ann.play_game()
-    # One, as a rule; a hand that nobody wins is followed by another.
-    hands = len(ann.browser.live.match.played)
-    ann.close()
-    again = guest()
-    assert again.client.get("/analysis?last=1").url.path == "/analysis"
-    assert str(again.client.get("/analysis?last=1").url).endswith(f"hand={hands}")
 
 
 class Slow:
@@ -317,22 +286,3 @@ def test_unwatched_work_stops_and_restarts_on_request(monkeypatch):
     assert pool.job("hand", work) is not first
     assert stays.wait(30) and stays.result == "done"
     assert wait_for(lambda: pool.job("hand", work).result == "done")
-
-
-def test_a_persons_work_waits_for_its_turn_and_for_nobody_elses():
-    pool, go_on = jobs.Jobs(), threading.Event()
-    begun: list[str] = []
-
-    def work(name):
-        def run(tell):
-            begun.append(name)
-            assert go_on.wait(60)
-
-        return run
-
-    mine = [pool.job(number, work("Ann")) for number in range(5)]
-    theirs = jobs.Jobs().job("b", work("Bob"))
-    assert wait_for(lambda: "Bob" in begun)
-    assert begun.count("Ann") < len(mine)
-    go_on.set()
-    assert theirs.wait(30) and all(each.wait(30) for each in mine) and begun.count("Ann") == len(mine)

@@ -13,7 +13,7 @@ from agents.web.server import make_app
 from ginenv.engine.cards import card_name
 from ginenv.tables.players import make_player
 from tests.support.hidden import redeal_hidden
-from tests.support.web_scenes import ADDRESS, TOKEN, Client, command_of, plain
+from tests.support.web_scenes import ADDRESS, TOKEN, Client, plain
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
@@ -33,15 +33,6 @@ class Side(Client):
 
     def do(self, **fields: object) -> str:
         return self.post("/table", at=self.browser.mark, **fields)
-
-    def move(self) -> str:
-        """Plays what a decent player would."""
-        live = self.browser.live
-        if live.hand.is_over:
-            return self.do(do="next")
-        do, values = command_of(live, int(self.decent.act(live.view.reshape(1))[0]))
-        shown = self.do(do=do, **values)
-        return self.do(do="just discard", **values) if self.browser.pending_knock is not None else shown
 
 
 class Table:

@@ -9,7 +9,6 @@ import pytest
 from agents.arena.results import weighted
 from agents.play.store import Home
 from agents.web.browser_session import Sessions
-from agents.web.pages import static_file, with_symbols
 from ginenv.engine.cards import card_name, cards_of
 from ginenv.engine.rules import PRESETS
 from ginenv.errors import GinError
@@ -27,8 +26,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_rules_are_chosen_by_preset_and_rule_by_rule(guest):
     ann = guest()
     shown = ann.get("/rules")
-    for name in PRESETS:
-        assert f'value="{name}"' in shown
+    assert all(f'value="{name}"' in shown for name in PRESETS)
     assert "The rules are Automatic gin, Oklahoma." in plain(ann.post("/options", rules="gr-oklahoma", back="/rules"))
     fields = dict(re.findall(r'<input id="rule-(\w+)"[^>]* value="(\d+)"', ann.get("/rules")))
     assert fields["target"] == "150"
@@ -47,10 +45,8 @@ def test_themes_are_stored_and_shown(guest):
     assert 'class="cloth green"' in ann.get("/table") and "#lattice" in ann.get("/table")
     ann.post("/options", cloth="wine", card_back="waves")
     assert 'class="cloth wine"' in ann.get("/table") and "#waves" in ann.get("/table")
-    assert Home(ann.sessions.home.path).names() == ["Ann"]
-    assert "four-colours" not in ann.get("/table")
     ann.post("/options", four_colours="on")
-    assert "four-colours" in ann.get("/table") and 'fill="var(--clubs, ' in static_file("cards.svg").decode()
+    assert "four-colours" in ann.get("/table")
     ann.post("/options", change_back="on")
     ann.browser.live.match.played.append(ann.browser.live.hand.copy())
     assert "#lattice" in ann.get("/table")
@@ -75,7 +71,7 @@ def test_players_come_go_and_sit_at_one_table_at_a_time(guest, tmp_path):
 
 
 def test_what_a_level_learns_is_shown_frozen_and_reset(guest, directory, tmp_path):
-    from agents.levels.describe import describe_learning, what_is_learned
+    from agents.levels.describe import what_is_learned
     from agents.levels.level import load_level
 
     level = str(directory)
@@ -90,10 +86,6 @@ def test_what_a_level_learns_is_shown_frozen_and_reset(guest, directory, tmp_pat
     assert found.hands_shown and seen in shown and found.certainty in shown and found.clear_traits
     for trait in found.clear_traits:
         assert f"{trait.name}: {trait.words}" in shown and trait.case in shown
-    # The terminal's text is made of the same.
-    in_terminal = describe_learning(home.path, load_level(level), "Ann", home.last_hands)
-    assert all(f"{trait.name}: {trait.words}" in in_terminal for trait in found.clear_traits)
-    assert found.difference in in_terminal
     assert found.position and f"hand {found.position.hand} of game {found.position.game}" in shown
     assert "appears after ten hands" in shown
     for _ in range(6):
@@ -221,10 +213,8 @@ def test_a_hand_is_analysed_stepped_through_and_played_otherwise(guest, few_worl
     else:
         raise AssertionError(f"nobody answered: {moves}")
     assert ann.browser.session.file.game is None
-    for wrong in (f"{other}&tried=106.999", f"{other}&tried=x"):
+    for wrong in (f"{other}&tried=106.999", "/analysis?game=77", "/analysis?subject=5"):
         ann.refused(wrong)
-    for wrong in ("game=77", f"game={game.id}&hand=99", "subject=5"):
-        ann.refused(f"/analysis?{wrong}")
     # Nobody else's games.
     ann.post("/players", do="create", name="Bob")
     ann.refused(f"/analysis?game={game.id}")
@@ -286,13 +276,6 @@ def test_positions_records_and_seeds_are_analysed_and_nothing_hidden_is_shown(gu
     for bad in ("", "gin1 nonsense", "/etc/passwd", "ginrecord 1 game"):
         assert "This cannot be analysed" in ann.refused("/analysis", text=bad)
     ann.refused("/analysis/seed", **sent | {"first": "cmd:cat"})
-
-
-def test_cards_stand_as_symbols_in_sentences_which_stay_text():
-    shown = with_symbols("Take the TC <b>now</b>")
-    assert "10♣" in shown and "&lt;b&gt;" in shown
-    sheet = static_file("cards.svg").decode()
-    assert all(f'id="{card_name(card)}"' in sheet for card in range(52))
 
 
 def test_unknown_pages_and_files_are_refused(guest):

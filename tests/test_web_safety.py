@@ -234,19 +234,6 @@ def test_no_form_or_address_names_a_program_or_a_path(guest, tmp_path):
     assert not (tmp_path / "trace").exists() and not (tmp_path / "absent").exists()
 
 
-def test_a_refusal_does_not_tell_whether_a_path_exists(guest, tmp_path):
-    ann: Guest = guest()
-    (tmp_path / "full").mkdir()
-    (tmp_path / "full" / "level.json").write_text("{}")
-    (tmp_path / "file").write_text("")
-
-    def refusal(name: str) -> str:
-        path = str(tmp_path / name)
-        return plain(ann.post("/options", opponent=path)).replace(path, "PATH")
-
-    assert len({refusal(name) for name in ("full", "file", "none")}) == 1
-
-
 def test_a_store_names_no_program_and_no_path(guest, tmp_path):
     for name in names_of(tmp_path)[:3]:
         ann: Guest = guest(prepared("eaai", deck(LOOSE, NO_MELD, "KD", "KC"), 0))
@@ -270,19 +257,6 @@ def test_what_the_command_line_names_plays(guest, directory):
     assert "step 1" in plain(ann.post("/watch", first=name, second="simple", rules="openspiel", seed="1"))
     with pytest.raises(GinError):
         check_allowed(f"{name}/..", [name])
-
-
-def test_registered_players_take_options_that_name_no_file():
-    for name in ("style:knock=5,base=easy", "search:worlds=64,slack=1", "level-4:learn=false", "network:temperature=1"):
-        check_allowed(name, ())
-
-
-def test_in_the_terminal_a_store_names_no_program_either(talk, tmp_path):
-    name = names_of(tmp_path)[0]
-    talk.session.file.options = talk.session.options.model_copy(update={"opponent": name})
-    with pytest.raises(GinError):
-        talk.say(new=True)
-    assert talk.session.file.game is None and not (tmp_path / "trace").exists()
 
 
 # Whatever a client sends, the answer is a page or one sentence, and the server goes on.

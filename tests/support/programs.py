@@ -22,7 +22,7 @@ QUICK = BotLimits(start_seconds=10, seconds=1.0, restarts=0, end_seconds=0.2)
 # The learner sits in seat 0 and the program begins, so that every reset asks it.
 PROGRAM_BEGINS = {"starter": 1, "seat": 0}
 
-# Plays the last legal action; writes down every line that it is told.
+# Plays the last legal action; writes down every line that it is told. A second argument adds keys to its first answer.
 LOGGER = """
 import json, sys
 log = open(sys.argv[1], "w")
@@ -30,7 +30,8 @@ for line in sys.stdin:
     log.write(line); log.flush()
     message = json.loads(line)
     if message["type"] == "hello":
-        print(json.dumps({"type": "ready", "protocol": 1}), flush=True)
+        more = json.loads(sys.argv[2]) if len(sys.argv) > 2 else {}
+        print(json.dumps({"type": "ready", "protocol": 1} | more), flush=True)
     elif message["type"] == "act":
         answers = []
         for game in message["games"]:

@@ -15,7 +15,7 @@ from agents.web.browser_session import BrowserSession, Sessions
 from agents.web.server import make_app
 from ginenv.engine.actions import KNOCK, PASS, STOCK, UPCARD
 from ginenv.engine.cards import card_name
-from ginenv.tables.players import make_player
+from ginenv.tables.players import Player, make_player
 
 ADDRESS = "http://127.0.0.1:8377"
 TOKEN = "the-token"
@@ -53,9 +53,24 @@ def command_of(live: CurrentGame, action: int) -> tuple[str, dict[str, str]]:
 
 
 class Client:
-    """Somebody's browser."""
+    """Somebody's browser, and the player whose seat it has."""
 
     client: TestClient
+    browser: BrowserSession
+    decent: Player
+
+    def do(self, **fields: object) -> str:
+        """What the browser gets after a command."""
+        raise NotImplementedError
+
+    def move(self) -> str:
+        """Plays what a decent player would, as a form says it."""
+        live = self.browser.live
+        if live.hand.is_over:
+            return self.do(do="next")
+        do, values = command_of(live, int(self.decent.act(live.view.reshape(1))[0]))
+        shown = self.do(do=do, **values)
+        return self.do(do="just discard", **values) if self.browser.pending_knock is not None else shown
 
     def get(self, path: str, **headers: str) -> str:
         """A page, when what a level has learned has been looked up."""
@@ -93,7 +108,7 @@ class Guest(Client):
     ) -> None:
         self.sessions = Sessions(Home(home), allowed=allowed)
         exists = self.sessions.home.find("Ann")
-        self.browser: BrowserSession = self.sessions.browser_session("Ann") if exists else self.sessions.create("Ann")
+        self.browser = self.sessions.browser_session("Ann") if exists else self.sessions.create("Ann")
         for name, value in options.items():
             self.browser.session.set_option(name, value)
         if game is not None:
@@ -107,15 +122,6 @@ class Guest(Client):
         answer = self.client.post("/table", data={**at, **fields}, headers={"Origin": ADDRESS, "HX-Request": "true"})
         assert answer.status_code == 200, answer.text[-300:]
         return answer.text
-
-    def move(self) -> str:
-        """Plays what a decent player would, as a form says it."""
-        live = self.browser.live
-        if live.hand.is_over:
-            return self.do(do="next")
-        do, values = command_of(live, int(self.decent.act(live.hand.view(0))[0]))
-        shown = self.do(do=do, **values)
-        return self.do(do="just discard", **values) if self.browser.pending_knock is not None else shown
 
     def play_game(self) -> str:
         """Begins a game and plays it to its end; what is shown then."""
