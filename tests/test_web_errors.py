@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from starlette.testclient import TestClient
 
-from agents.play import rehearsal
+from agents.play import rehearsal, session
 from agents.play.store import Home
 from agents.web import jobs, learned, replay_pages
 from agents.web import warmup as ready
@@ -149,6 +149,13 @@ def test_compilation_of_the_rules_is_announced(guest):
     # The address begins no second game.
     before = ann.browser.mark
     assert "unfinished game" in ann.get("/new") and ann.browser.mark == before
+
+
+def test_no_player_is_loaded_before_a_game_begins(guest, monkeypatch):
+    ann = guest()
+    monkeypatch.setattr(session, "make_opponent", lambda *arguments: pytest.fail("it was loaded"))
+    assert "Your opponent is Level 4" in plain(ann.post("/options", opponent="level-4"))
+    assert "Bob is at the table" in plain(ann.post("/players", do="create", name="Bob"))
 
 
 def test_what_a_level_has_learned_is_looked_up_outside_of_the_request(guest, monkeypatch):

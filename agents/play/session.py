@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
-from agents.play.allowed import check_allowed
+from agents.play.allowed import check_allowed, names_for_all
 from agents.play.current_game import CurrentGame
 from agents.play.display_names import display_opponent, display_rules
 from agents.play.game import Game
@@ -196,8 +196,8 @@ class Session:
             value = value.replace(target[0], f"target={_HIGHEST_TARGET}")
             capped = f"The target is at most {_HIGHEST_TARGET} under these rules. "
         options = self.options.changed(name, value)
-        if name == "opponent":
-            # Made once, so that a wrong name is refused now and not at the next game.
+        if name == "opponent" and options.opponent not in names_for_all():
+            # Made once, so that a wrong name is refused now and not at the next game. The others are right, and may take long to load.
             close_players([self._opponent(options.opponent)])
         elif name == "learning":
             self.freeze = False
