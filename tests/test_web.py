@@ -149,14 +149,14 @@ def test_gin_and_an_undercut_stand_across_the_table(guest, hands, do, word):
 
 
 def test_melds_are_marked_if_wished_and_a_hint_says_why_and_marks_the_card(guest):
-    ann = guest(prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0))
+    ann = guest(prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0), hints="formulas")
     shown = ann.get("/table")
     assert 'aria-label="8 of spades, in run' in shown and "deadwood 6" in plain(shown)
     ann.browser.session.set_option("mark_melds", "off")
     ann.do(do="pass")
     shown = ann.do(do="hint")
     assert "in run" not in shown
-    assert "Hint: knock with the K♣: leaves 6 points, and the opponent holds" in plain(shown)
+    assert "Hint: knock with the K♣" in plain(shown)
     assert re.search(r'hinted"><button class="card" id="card-KC"', shown)
     # The button that the hint means stands out, not the first one.
     assert re.findall(r'id="do-(\w+)"[^>]*class="place-\d hinted"', shown) == ["knock"]
@@ -250,7 +250,7 @@ def test_no_answer_holds_what_the_person_may_not_see(guest):
             del live.file.save, live.save
             looked += changed
         ann.move()
-        if ann.browser.live.match.is_over:
+        if ann.browser.live.match.is_over or looked == 4:
             break
     assert looked >= 3
 
