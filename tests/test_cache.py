@@ -72,14 +72,19 @@ def run(root: Path, code: str, cache: Path | None = None) -> str:
     return message.strip()
 
 
-@pytest.fixture
-def copied(tmp_path: Path) -> Path:
+def copy_package(root: Path) -> Path:
     """The package with three small modules beside it, so that nothing else has to be compiled."""
-    target = tmp_path / "ginenv"
+    target = root / "ginenv"
     shutil.copytree(PACKAGE, target, ignore=shutil.ignore_patterns("__pycache__"))
     for name, text in (("outer", OUTER), ("middle", MIDDLE), ("helper", HELPER)):
         (target / f"{name}.py").write_text(text)
-    return tmp_path
+    return root
+
+
+@pytest.fixture
+def copied(tmp_path: Path) -> Path:
+    """A copy of its own."""
+    return copy_package(tmp_path)
 
 
 PROGRAM = "import ginenv.outer; print(ginenv.outer.outer({})); print(ginenv.outer.outer.stats.cache_hits)"
@@ -134,6 +139,15 @@ def test_a_full_disk_costs_a_compilation(copied, small_disk):
     assert message.splitlines() == MISSED and errors.count("compiled code cannot be kept") == 1, errors
 
 
+def test_a_cache_that_cannot_be_written_is_another_one(copied, small_disk):
+    cache = small_disk.path / "cache"
+    cache.mkdir()
+    small_disk.make_read_only()
+    assert run(copied, HELPED, cache).splitlines() == MISSED
+    # The user's own was taken.
+    assert list((copied / ("Library/Caches" if sys.platform == "darwin" else ".cache") / "ginenv").rglob("*.nbc"))
+
+
 LEVEL = machine_levels()[-1] if machine_levels() else ""
 SHIP = f"""
 import os
@@ -146,13 +160,22 @@ shipped.write_shipped(shipped.COMPILED / {LEVEL!r}, made)
 """
 
 
-@pytest.fixture
-def shipped(copied: Path) -> Path:
-    """Where the copied package holds the compiled code of one of its modules."""
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The compiled code of one of the modules, made by a copy elsewhere."""
     if not LEVEL:
         pytest.skip("this processor has none of the levels that are known")
+    root = copy_package(tmp_path_factory.mktemp("compiled"))
+    shutil.rmtree(root / "ginenv" / "compiled", ignore_errors=True)
+    run(root, SHIP, root / "made")
+    return root / "ginenv" / "compiled"
+
+
+@pytest.fixture
+def shipped(copied: Path, compiled: Path) -> Path:
+    """Where the copied package holds it."""
     shutil.rmtree(copied / "ginenv" / "compiled", ignore_errors=True)
-    run(copied, SHIP, copied / "made")
+    shutil.copytree(compiled, copied / "ginenv" / "compiled")
     return copied / "ginenv" / "compiled" / LEVEL
 
 
