@@ -298,6 +298,17 @@ def test_stable_baselines_steps_through_wrappers() -> None:
             assert not one or np.array_equal(one["terminal_observation"], other["terminal_observation"][:count])
         ended += found[2].sum()
     assert tables.env_is_wrapped(vector.TransformReward) == [True] * 3
+    # Stable-Baselines3 shows the sums of episodes.
+    tables = GinVecEnv(vector.RecordEpisodeStatistics(tables.envs))
+    tables.reset()
+    sums, done = np.zeros(3), np.zeros(3, bool)
+    while not done.any():
+        _, rewards, done, infos = tables.step(get_action_masks(tables).argmax(axis=1))
+        sums += rewards
+    for table in np.flatnonzero(done):
+        assert np.isclose(infos[table]["episode"]["r"], sums[table])
+    with refuses(GinError, "DictInfoToList"):
+        GinVecEnv(vector.DictInfoToList(envs))
 
 
 # --- rendering -------------------------------------------------------------------------------------------------------

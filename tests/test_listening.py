@@ -14,6 +14,8 @@ from starlette.responses import PlainTextResponse
 from agents.web import listening
 
 CAP = 24
+# More than the system keeps for a client that does not read.
+LONG = 1 << 24
 
 
 @pytest.fixture
@@ -25,7 +27,7 @@ def address(monkeypatch):
     async def app(scope, receive, send):
         while scope["method"] == "POST" and (await receive()).get("more_body"):
             pass
-        await PlainTextResponse("here")(scope, receive, send)
+        await PlainTextResponse("here" if scope["method"] != "PUT" else "here" * (LONG // 4))(scope, receive, send)
 
     where = listening.listen("127.0.0.1", 0)
     server = listening.make_server(app)
@@ -73,6 +75,21 @@ def test_half_sent_requests_keep_nobody_out_and_end(address):
         while any(map(is_open, connections)) and time.monotonic() < until:
             time.sleep(0.1)
         assert not any(map(is_open, connections)) and answered(address)
+
+
+def test_unread_answers_keep_nobody_out_and_end(address, monkeypatch):
+    monkeypatch.setattr(listening, "_UNREAD_SECONDS", 2.0)
+    with contextlib.ExitStack() as held:
+        text = b"PUT / HTTP/1.1\r\nHost: x\r\n\r\n" * 3
+        for _ in range(CAP):
+            held.enter_context(half(address, text))
+        assert answered(address)
+        last, size = held.enter_context(half(address, text[: len(text) // 3])), 0
+        time.sleep(4)
+        with contextlib.suppress(ConnectionResetError):
+            while part := last.recv(1 << 20):
+                size += len(part)
+        assert size < LONG and answered(address)
 
 
 def test_a_connection_with_a_request_in_work_makes_no_room():

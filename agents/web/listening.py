@@ -1,7 +1,8 @@
 """How both servers listen: where, and how many connections strangers may hold, and for how long.
 
 uvicorn's own ``limit_concurrency`` answers 503 to everybody once a stranger holds enough connections, and it sets no time for a request's
-arrival. Here a new connection takes the place of the one that has waited longest without a request to be answered.
+arrival. Here a new connection takes the place of the one that has waited longest without a request to be answered, or that leaves answers
+unread.
 """
 
 from __future__ import annotations
@@ -29,8 +30,9 @@ _MAX_CONNECTIONS = 1024
 _BACKLOG = 32
 # Open files for everything else.
 _RESERVED = 4 * _BACKLOG + 64
-# Seconds from a request's first byte, or from a connection's beginning, to the end of its head; and of its body.
-_HEAD_SECONDS, _BODY_SECONDS = 10.0, 60.0
+# Seconds from a request's first byte, or from a connection's beginning, to the end of its head; of its body; and for which a client may
+# leave answers unread.
+_HEAD_SECONDS, _BODY_SECONDS, _UNREAD_SECONDS = 10.0, 60.0, 60.0
 # Lines that a logger writes in a minute; strangers cause some of them.
 _LINES_PER_MINUTE = 20
 
@@ -135,10 +137,11 @@ class _Connections:
             del self._by_address[connection.address]
 
     def set_waiting(self, connection: _Protocol, waits: bool) -> None:
-        """Says whether a connection has no request to be answered."""
-        self._waiting.pop(connection, None)
-        if waits and connection in self._open:
-            self._waiting[connection] = None
+        """Says whether a connection has no request to be answered; one that has waited before keeps its place."""
+        if not waits:
+            self._waiting.pop(connection, None)
+        elif connection in self._open:
+            self._waiting.setdefault(connection)
 
 
 class _Protocol(H11Protocol):
@@ -169,10 +172,26 @@ class _Protocol(H11Protocol):
             return
         if self.conn.their_state is h11.IDLE and self.conn.trailing_data[0]:
             self._wait_for("head")
+        elif self.conn.their_state is h11.SEND_BODY:
+            self._wait_for("body")
         else:
-            self._wait_for("body" if self.conn.their_state is h11.SEND_BODY else "")
-        if self._is_answering:
-            self._book.set_waiting(self, False)
+            self._wait_for("reading" if self.flow.write_paused else "")
+        # No browser sends requests ahead of answers; with a thousand of them a stranger would never wait for anything.
+        is_ahead = bool(self.conn.trailing_data[0])
+        self._book.set_waiting(self, is_ahead or self.flow.write_paused or not self._is_answering)
+
+    def pause_writing(self) -> None:
+        """The client leaves answers unread: it may have to make room, and has to go on in time."""
+        super().pause_writing()
+        self._book.set_waiting(self, True)
+        if not self._due:
+            self._wait_for("reading")
+
+    def resume_writing(self) -> None:
+        """The client reads on."""
+        super().resume_writing()
+        if self._due == "reading":
+            self._wait_for("")
 
     def on_response_complete(self) -> None:
         """Waits for the next request, if it has not come already."""
@@ -185,13 +204,13 @@ class _Protocol(H11Protocol):
         return self.cycle is not None and not self.cycle.response_complete
 
     def _wait_for(self, part: str) -> None:
-        """Ends the connection unless this part of a request comes in time; nothing is waited for with an empty text."""
+        """Ends the connection unless this part of a request, or the reading of its answer, comes in time; empty for nothing."""
         if part == self._due:
             return
         self._due = part
         if self._timer is not None:
             self._timer.cancel()
-        seconds = {"head": _HEAD_SECONDS, "body": _BODY_SECONDS}.get(part)
+        seconds = {"head": _HEAD_SECONDS, "body": _BODY_SECONDS, "reading": _UNREAD_SECONDS}.get(part)
         self._timer = None if seconds is None else self.loop.call_later(seconds, self.drop)
 
     def drop(self) -> None:

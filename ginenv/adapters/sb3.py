@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.wrappers.vector import DictInfoToList
 
 from ginenv.envs.vector import TableVectorEnv
 from ginenv.errors import GinError, must_be
@@ -52,6 +53,8 @@ class GinVecEnv(VecEnv):
         self._layers: list[Any] = [envs]
         while self._layers[-1] is not inner:
             self._layers.append(self._layers[-1].env)
+        if any(isinstance(layer, DictInfoToList) for layer in self._layers):
+            raise GinError(must_be("envs", "without DictInfoToList, since their infos are read here", envs))
         super().__init__(inner.num_envs, envs.single_observation_space, envs.single_action_space)
 
     def reset(self) -> np.ndarray:
@@ -65,13 +68,19 @@ class GinVecEnv(VecEnv):
         self.actions = np.asarray(actions)
 
     def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
-        """Plays the actions; where an episode ended, the table's info holds its last observation (``terminal_observation``)."""
+        """Plays the actions; where an episode ended, the table's info holds its last observation (``terminal_observation``).
+
+        Of what wrappers report, it holds the sums of ``RecordEpisodeStatistics`` (``episode``), which Stable-Baselines3 shows.
+        """
         observations, rewards, done, _, infos = self.envs.step(self.actions)
         by_table: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         if done.any():
             last = infos["final_obs"] if self._same_step else observations.copy()
+            sums = infos.get("episode", {})
             for table in np.flatnonzero(done):
                 by_table[table]["terminal_observation"] = last[table]
+                if sums:
+                    by_table[table]["episode"] = {name: values[table].item() for name, values in sums.items()}
             if not self._same_step:
                 observations = self.envs.reset(options={"reset_mask": done})[0]
         return observations, rewards.astype(np.float32), done, by_table
