@@ -30,11 +30,11 @@ write_atomic(sys.argv[1], lambda temporary: os.kill(os.getpid(), signal.SIGKILL)
 
 def test_what_killed_writers_left_is_removed_by_the_next_one(tmp_path: Path) -> None:
     path = tmp_path / "results.json"
-    for _ in range(3):
+    for _ in range(2):
         done = subprocess.run([sys.executable, "-c", KILLED, path], cwd=ROOT, check=False)
         assert done.returncode == -signal.SIGKILL
     left = list(tmp_path.iterdir())
-    assert len(left) == 3
+    assert len(left) == 2
     # One of them may be at work still; another file's is none of this writer's business.
     others = tmp_path / ".other.json.abcdefgh"
     others.touch()
@@ -109,13 +109,10 @@ def test_files_have_the_modes_that_the_user_wants(tmp_path: Path, monkeypatch: p
 @pytest.mark.parametrize(
     ("words", "path"),
     [
-        ("train --config configs/smoke.yaml --out taken", "taken"),
         ("train --export taken", "taken/checkpoint.json"),
         ("evaluate simple easy --out taken/b/c.json", "taken/b/c.json"),
         ("web --no-browser --runs taken", "taken"),
         ("games read nowhere --out new", "nowhere"),
-        ("games check nowhere", "nowhere"),
-        ("train --config configs/smoke.yaml --out new --start nobody", "nobody"),
     ],
 )
 def test_a_wrong_path_is_named_once(words: str, path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,14 +141,9 @@ def test_an_empty_name_is_not_the_current_directory(
 @pytest.mark.parametrize(
     ("words", "option"),
     [
-        ("train --out ''", "--out"),
         ("train --export ''", "--export"),
-        ("levels learned level-2 --home ''", "--home"),
-        ("levels build . --out ''", "--out"),
         ("export level-1 ''", "DIRECTORY"),
         ("tournament tournament.yaml out=", "out"),
-        ("tournament tournament.yaml \"out=''\"", "out"),
-        ("evaluate simple --out ''", "--out"),
         ("web --home ''", "--home"),
     ],
 )

@@ -169,7 +169,7 @@ def test_workers_hear_no_ctrl_c_before_they_are_ready() -> None:
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
 
 
-@pytest.mark.parametrize(("module", "name"), [(matches, "join_parts"), (matches, "_close"), (evaluate, "write_json")])
+@pytest.mark.parametrize(("module", "name"), [(matches, "_close"), (evaluate, "write_json")])
 def test_a_match_loses_nothing_after_its_last_game(
     module: Any, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -197,21 +197,17 @@ def test_an_interrupted_match_holds_the_first_pairs_and_says_so(
 def test_an_interrupt_before_the_first_pair_says_which_hands_were_won(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(matches.Lockstep, "tick", signalling(matches.Lockstep.tick, at=25))
     out = tmp_path / "match.json"
-    assert output_of("evaluate", "simple", "easy", "--games", 200, "--out", out) == INTERRUPTED
-    said = re.search(r"of (\d+) hands .*: simple (\d+) and easy (\d+)$", capsys.readouterr().err.strip())
-    assert said is not None and int(said[1]) >= int(said[2]) + int(said[3]) > 0
-
-
-def test_a_command_that_finished_nothing_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(matches.Lockstep, "tick", signalling(matches.Lockstep.tick))
-    out = tmp_path / "match.json"
-    assert output_of("evaluate", "simple", "easy", "--games", 1000, "--out", out) == INTERRUPTED
-    assert "gin evaluate: interrupted" in capsys.readouterr().err
-    assert not out.exists()
+    said = []
+    # Before the first hand had ended, and after it.
+    for at in (1, 25):
+        with monkeypatch.context() as patched:
+            patched.setattr(matches.Lockstep, "tick", signalling(matches.Lockstep.tick, at=at))
+            assert output_of("evaluate", "simple", "easy", "--games", 200, "--out", out) == INTERRUPTED
+        said.append(capsys.readouterr().err.strip())
+    assert "gin evaluate: interrupted" in said[0] and "hands" not in said[0] and not out.exists()
+    won = re.search(r"of (\d+) hands .*: simple (\d+) and easy (\d+)$", said[1])
+    assert won is not None and int(won[1]) >= int(won[2]) + int(won[3]) > 0
 
 
 def test_interrupted_games_survive_as_far_as_written(
@@ -229,15 +225,8 @@ def test_interrupted_games_survive_as_far_as_written(
 def test_an_interrupted_training_exports_nothing_until_the_same_command_ends_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    sizes = [
-        "num_envs=8",
-        "num_steps=8",
-        "minibatch=32",
-        "decisions=1",
-        "network={actor: [8], critic: [8]}",
-        "rules={eaai: 1}",
-    ]
-    sizes += ["eval_opponents=[random]", "eval_games=2", "threads=1", "bfloat16=no"]
+    sizes = "num_envs=8 num_steps=8 minibatch=32 decisions=1 network.actor=[8] network.critic=[8] rules.eaai=1".split()
+    sizes += "eval_opponents=[random] eval_games=2 threads=1 bfloat16=no".split()
     run, export = tmp_path / "run", tmp_path / "export"
     words = ["train", "--config", "configs/smoke.yaml", "--out", run, "--export", export, "--set", *sizes]
     with monkeypatch.context() as patched:
@@ -254,17 +243,13 @@ def test_an_interrupted_training_exports_nothing_until_the_same_command_ends_it(
     assert f"evaluate {export} " in printed.splitlines()[-1] and (export / CARD).exists()
 
 
-@pytest.mark.parametrize("where", ["save", "play_pairs"])
 def test_an_interrupted_tournament_shows_its_blocks_and_goes_on(
-    where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "t.yaml").write_text(TOURNAMENT)
     words = ["tournament", tmp_path / "t.yaml", f"out={tmp_path / 'out'}"]
     with monkeypatch.context() as patched:
-        if where == "save":
-            patched.setattr(tournament.Tournament, where, signalling(tournament.Tournament.save, at=2))
-        else:
-            patched.setattr(matches, where, signalling(matches.play_pairs, at=3))
+        patched.setattr(tournament.Tournament, "save", signalling(tournament.Tournament.save, at=2))
         assert output_of(*words) == INTERRUPTED
     results = tmp_path / "out" / "results.json"
     assert json.loads(results.read_text())["blocks_missing"] == 1

@@ -30,12 +30,12 @@ from tests.support.refusals import refuses
 
 
 def test_the_same_seed_gives_the_same_result_at_any_batch_size_and_in_any_executor(pool):
-    complete = play_match("simple", "random", pairs=60, seed=3)
-    small = play_match("simple", "random", pairs=60, seed=3, settings=MatchSettings(batch=7))
+    complete = play_match("simple", "random", pairs=30, seed=3)
+    small = play_match("simple", "random", pairs=30, seed=3, settings=MatchSettings(batch=7))
     counts = []
-    spread = play_match("simple", "random", pairs=60, seed=3, executor=pool, progress=counts.append)
-    assert counts == sorted(counts) and len(counts) > 2 and counts[-1] == 120
-    other = play_match("simple", "random", pairs=60, seed=4)
+    spread = play_match("simple", "random", pairs=30, seed=3, executor=pool, progress=counts.append)
+    assert counts == sorted(counts) and len(counts) > 2 and counts[-1] == 60
+    other = play_match("simple", "random", pairs=30, seed=4)
     for result in (small, spread):
         assert (result.games == complete.games).all()
         assert (result.stats == complete.stats).all()
@@ -51,7 +51,7 @@ def test_exchanging_the_players_mirrors_the_result():
 
 
 def test_a_player_against_itself_is_even_within_its_interval():
-    result = play_match("simple", "simple", pairs=1500, seed=2)
+    result = play_match("simple", "simple", pairs=500, seed=2)
     assert result.share.low - 0.01 < 0.5 < result.share.high + 0.01
     assert abs(result.points.mean) < 2 * result.points.half
 
@@ -68,15 +68,6 @@ def test_the_counts_of_a_match_agree_with_each_other():
     assert style["did_knock"].sum() == (style["knocks"] + style["gins"]).sum()
     assert (games["points"] == games["total"]).all(), "without bonuses a game's total is the sum of its hands"
     assert (games["points"].max(axis=1) >= PRESETS["gr"].target).all()
-
-
-@pytest.mark.parametrize("rules", sorted(PRESETS))
-def test_every_preset_can_be_played_by_games_and_by_hands(rules):
-    for unit in ("games", "hands"):
-        result = play_match("random", "formula", rules=rules, pairs=4, unit=unit)
-        assert result.games["done"].all()
-        if unit == "hands":
-            assert (result.games["hands"] == 1).all()
 
 
 def test_players_observe_every_finished_hand_of_their_seat():
@@ -175,10 +166,19 @@ def run(monkeypatch, *arguments):
     evaluate.main()
 
 
+def printed_on_a_screen(capsys):
+    """What was printed, which fits on a screen of usual size."""
+    printed = capsys.readouterr().out
+    assert len(printed.splitlines()) <= 24 and max(map(len, printed.splitlines())) <= 80
+    return printed
+
+
 def test_the_program_prints_a_table_and_writes_what_repeats_it(monkeypatch, tmp_path, capsys):
-    out = tmp_path / "results.json"
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.chdir(tmp_path)
+    out = Path("results.json")
     run(monkeypatch, "simple", "random", "--games", 20, "--seed", 9, "--out", out)
-    assert "games won" in capsys.readouterr().out
+    assert "games won" in printed_on_a_screen(capsys)
     document = json.loads(out.read_text(encoding="utf-8"))
     match = document["matches"][0]
     assert match["players"] == ["simple", "random"] and match["pairs"] == 10 and match["seed"] == 9
@@ -187,17 +187,16 @@ def test_the_program_prints_a_table_and_writes_what_repeats_it(monkeypatch, tmp_
     assert document["versions"]["ginenv"] and document["command"].startswith("python evaluate.py simple random")
 
 
-@pytest.mark.parametrize("others", [(), ("camper", "simple", "level-1")])
-def test_one_player_meets_several_in_one_table(others, monkeypatch, tmp_path, capsys):
-    out = tmp_path / "results.json"
-    words = ["simple", "--games", 4, "--out", out, *(["--against", *others] if others else [])]
+def test_one_player_meets_several_in_one_table(monkeypatch, tmp_path, capsys):
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.chdir(tmp_path)
+    words = ["simple", "--games", 4, "--out", "results.json", "--against", "camper", "simple", "easy"]
     run(monkeypatch, *words)
-    short = capsys.readouterr().out
+    short = printed_on_a_screen(capsys)
     run(monkeypatch, *words, "--details")
     assert "hands drawn" in capsys.readouterr().out and "hands drawn" not in short
-    met = [match["players"] for match in json.loads(out.read_text(encoding="utf-8"))["matches"]]
-    expected = others or [other for other in PANEL if other != "simple"]
-    assert met == [["simple", other] for other in expected] and all(other in short for _, other in met)
+    met = [match["players"] for match in json.loads(Path("results.json").read_text(encoding="utf-8"))["matches"]]
+    assert met == [["simple", other] for other in words[-3:]] and all(other in short for other in words[-3:])
 
 
 def test_all_opponents_are_those_that_ship():
@@ -206,15 +205,6 @@ def test_all_opponents_are_those_that_ship():
     for wrong in ({"players": ("camper", "simple"), "against": ("easy",)}, {"players": ()}):
         with refuses(GinError, len(wrong["players"])):
             _ = MatchConfig(**wrong).opponents
-
-
-@pytest.mark.parametrize("players", [("simple", "formula"), ("simple",)])
-def test_a_result_fits_on_a_screen(players, monkeypatch, tmp_path, capsys):
-    monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.chdir(tmp_path)
-    run(monkeypatch, *players, "--games", 4, "--out", "results.json")
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) <= 24 and max(map(len, lines)) <= 80
 
 
 def test_a_result_has_a_short_repr_and_a_table_for_notebooks():
@@ -229,9 +219,7 @@ def test_a_result_has_a_short_repr_and_a_table_for_notebooks():
     ("changes", "facts"),
     [
         ({"players": ("simle", "random")}, ["simle", "simple"]),
-        ({"--games": 0}, ["games", 0]),
         ({"--rules": '{"preset": []}'}, ["[]"]),
-        ({"--rules": '{"target": ' + "9" * 5000 + "}"}, ["rules"]),
         ({"--rules": "{"}, ["rules", "{"]),
     ],
 )
@@ -256,16 +244,9 @@ def interrupting(batches=10**9, decisions=10**12):
     return player
 
 
-def test_an_interrupted_match_says_so_and_keeps_its_finished_pairs():
-    result = play_match(interrupting(100), "simple", pairs=100, unit="hands", settings=MatchSettings(batch=20))
-    assert result.interrupted and 0 < result.pairs < 100
-    assert not play_match("simple", "random", pairs=4, unit="hands").interrupted
-
-
-@pytest.mark.parametrize("options", [(), ("--until-significant",)])
-@pytest.mark.parametrize("batches", [5, 500])
+@pytest.mark.parametrize(("batches", "options"), [(5, ()), (500, ("--until-significant",))])
 def test_an_interrupt_keeps_what_was_played_against_the_panel_and_stops(
-    options, batches, monkeypatch, tmp_path, capsys
+    batches, options, monkeypatch, tmp_path, capsys
 ):
     """The second opponent is interrupted before, or after, something was finished against it."""
     played = []
@@ -287,12 +268,11 @@ def test_an_interrupt_keeps_what_was_played_against_the_panel_and_stops(
     assert all(match["pairs"] for match in matches)
 
 
-@pytest.mark.parametrize(("unit", "wanted", "played"), [("hands", 3, 4), ("games", 1, 2)])
-def test_an_odd_number_is_rounded_up_with_a_warning(unit, wanted, played, monkeypatch, tmp_path, capsys):
-    run(monkeypatch, "simple", "random", f"--{unit}", wanted, "--out", tmp_path / "x.json")
-    assert f"{unit} are played in pairs, each deal from both seats: {played}, not {wanted}" in capsys.readouterr().out
-    run(monkeypatch, "simple", "random", f"--{unit}", played, "--out", tmp_path / "x.json")
-    assert "in pairs" not in capsys.readouterr().out
+def test_an_odd_number_is_rounded_up_with_a_warning(monkeypatch, tmp_path, capsys):
+    run(monkeypatch, "simple", "random", "--hands", 3, "--out", tmp_path / "x.json")
+    assert "4, not 3" in capsys.readouterr().out
+    run(monkeypatch, "simple", "random", "--hands", 4, "--out", tmp_path / "x.json")
+    assert "not 3" not in capsys.readouterr().out
 
 
 def test_progress_grows_with_the_decisions_of_games_in_play():
@@ -306,16 +286,6 @@ def test_progress_grows_with_the_decisions_of_games_in_play():
     # The first quarter of a usual game's decisions, after which no game is finished, is about a quarter of the work.
     usual = play._decisions_done / 200
     assert 0.15 < done[int(usual / 4)] / 200 < 0.4
-
-
-def test_a_place_that_cannot_be_written_is_refused_before_anything_is_played(monkeypatch, tmp_path):
-    monkeypatch.setattr(agents.cli.evaluate, "play_match", lambda *_, **__: pytest.fail("played"))
-    file = tmp_path / "file"
-    file.touch()
-    for out in (tmp_path, file / "x.json"):
-        with refuses(SystemExit, "evaluate.py", out):
-            run(monkeypatch, "simple", "random", "--out", out)
-    assert list(tmp_path.iterdir()) == [file]
 
 
 def test_help_names_every_command(monkeypatch, capsys):

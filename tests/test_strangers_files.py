@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from agents.config import ConfigError, load_config
-from agents.files import JsonError, parse_json, read_json
+from agents.files import read_json
 from agents.levels.level import LEVEL, load_level
 from agents.levels.package import build_level
 from agents.levels.responses import RESPONSES
@@ -31,9 +31,9 @@ from tests.support.scale import SCALE
 CASES = 100 * SCALE
 DEEP = "[" * 100_000 + "]" * 100_000
 NASTY = {
-    "deep": DEEP, "deep inside": '{"format": ' + DEEP + "}", "digits": '{"format": ' + "9" * 5000 + "}", "no text": b"\xff\xfe\x00",
-    "half a character": '{"format": "\\ud800", "\\udfff": 1}', "nothing": "", "a list": "[]", "not a number": "NaN",
-    "lists for values": '{"format": 1, "settings": [], "widths": {}}', "long": json.dumps({"format": "x" * 900_000, "y" * 900_000: 1}),
+    "deep": DEEP, "digits": '{"format": ' + "9" * 5000 + "}", "no text": b"\xff\xfe\x00", "half a character": '{"format": "\\ud800"}',
+    "a list": "[]", "lists for values": '{"format": 1, "settings": [], "widths": {}}',
+    "long": json.dumps({"format": "x" * 900_000, "y" * 900_000: 1}),
 }  # fmt: skip
 
 
@@ -46,14 +46,6 @@ def test_nasty_json_in_a_level_is_one_short_sentence(name: str, directory: Path,
         with pytest.raises(GinError) as raised:
             load_level(place)
         assert "\n" not in str(raised.value) and len(str(raised.value)) < 1200 + len(str(place)), kind
-
-
-def test_the_reader_reads_what_json_can_hold() -> None:
-    values = {"a": [1, -2.5, True, None, "ä🂡"], "b": {"c": 2**64 - 1}, "d": float("inf"), "e": 0.1 + 0.2}
-    assert parse_json(json.dumps(values)) == values == parse_json(json.dumps(values, ensure_ascii=False).encode())
-    for text in (DEEP, "9" * 5000, '"\\udc00"', '"\udc00"', b"\xff", ""):
-        with pytest.raises(JsonError):
-            parse_json(text)
 
 
 def test_what_is_no_file_is_refused_and_does_not_hang(tmp_path: Path) -> None:

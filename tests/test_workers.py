@@ -24,27 +24,20 @@ BATCHES = 5
 GAMES = 16
 
 
-def torchrun(out: Path, deadly: int) -> str:
-    """Two processes that train together; worker 1 dies once after a batch."""
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "--max-restarts=3"]
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(WORKER.parents[2])}
+@pytest.fixture(scope="module")
+def together(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What two processes wrote that trained together."""
+    out = tmp_path_factory.mktemp("together")
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
     done = subprocess.run(
-        [*command, str(WORKER), str(out), str(BATCHES), str(deadly)],
-        env=environment,
+        [*command, str(WORKER), str(out), str(BATCHES)],
+        env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(WORKER.parents[2])},
         capture_output=True,
         text=True,
         timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    return done.stderr
-
-
-@pytest.fixture(scope="module")
-def together(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What two processes wrote that ran to the end undisturbed."""
-    out = tmp_path_factory.mktemp("together")
-    torchrun(out, -1)
     return out
 
 
@@ -52,13 +45,9 @@ def flat(saved: dict) -> torch.Tensor:
     return torch.cat([saved[name][key].reshape(-1) for name in ("actor", "critic", "ema") for key in saved[name]])
 
 
-def ends(out: Path) -> list[dict]:
-    return [torch.load(out / f"end-{rank}.pt", weights_only=True) for rank in (0, 1)]
-
-
 @pytest.mark.slow
 def test_all_processes_hold_the_same_network_and_play_different_deals(together: Path) -> None:
-    zero, one = ends(together)
+    zero, one = (torch.load(together / f"end-{rank}.pt", weights_only=True) for rank in (0, 1))
     assert torch.equal(flat(zero), flat(one))
     for name in ("decisions", "lr_factor", "batches"):
         assert zero[name] == one[name]
@@ -89,16 +78,6 @@ def test_two_processes_learn_what_one_learns_from_both_batches(together: Path, m
     both = torch.load(together / "gradient-0.pt", weights_only=True)
     assert alone.abs().max() > 1e-3
     assert torch.allclose(alone, both, atol=1e-5 * float(alone.abs().max()), rtol=1e-3)
-
-
-@pytest.mark.slow
-def test_a_worker_that_dies_is_restarted_from_the_last_common_batch(together: Path, tmp_path: Path) -> None:
-    """Bit for bit what comes out undisturbed, although the other process may have saved a batch more than the lost one."""
-    torchrun(tmp_path, 3)
-    assert (tmp_path / "died").exists()
-    for disturbed, complete in zip(ends(tmp_path), ends(together), strict=True):
-        assert disturbed["decisions"] == complete["decisions"]
-        assert torch.equal(flat(disturbed), flat(complete))
 
 
 TINY = {

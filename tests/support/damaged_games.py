@@ -18,11 +18,8 @@ from agents.datasets.source import PlayedGames
 from agents.datasets.store import check_games, write_games
 from tests.support.mutations import NASTY, Report, changed_bytes, changed_values, check_reader
 
-TYPES = [
-    *(pa.int8(), pa.int16(), pa.int64(), pa.uint64(), pa.float32(), pa.float64(), pa.bool_(), pa.string(), pa.binary()),
-    *(pa.large_string(), pa.date32(), pa.timestamp("ns"), pa.decimal128(38, 5), pa.list_(pa.int8())),
-    *(pa.dictionary(pa.int8(), pa.string()), pa.struct([("a", pa.int8())])),
-]
+TYPES = [pa.int8(), pa.uint64(), pa.float64(), pa.string(), pa.binary(), pa.timestamp("ns"), pa.decimal128(38, 5)]
+TYPES += [pa.list_(pa.int8()), pa.dictionary(pa.int8(), pa.string()), pa.struct([("a", pa.int8())])]
 
 
 def write(path: Path) -> bytes:
@@ -56,34 +53,28 @@ def changed_table(table: pa.Table, rng: np.random.Generator) -> tuple[str, pa.Ta
     names = table.column_names
     name = names[rng.integers(len(names))]
     place, count = names.index(name), len(table)
-    kind = int(rng.integers(9))
+    kind = int(rng.integers(7))
     if kind == 0:
         return f"{name} lost", table.drop_columns([name])
     if kind == 1:
-        return f"{name} renamed", table.rename_columns([f"{each}x" if each == name else each for each in names])
-    if kind == 2:
         return f"{name} twice", table.append_column(name, table[name])
-    if kind == 3:
+    if kind == 2:
         other = TYPES[rng.integers(len(TYPES))]
         return f"{name} as {other}", table.set_column(place, name, _filled(other, count, rng))
-    if kind == 4:
+    if kind == 3:
         return f"{name} filled", table.set_column(
             place, table.schema.field(name), _filled(COLUMNS[name].type, count, rng)
         )
-    if kind == 5:
+    if kind == 4:
         mask = pa.array(rng.random(count) < 0.1)
         repeated = pa.types.is_dictionary(table[name].type)
         plain = (table[name].cast(pa.string()) if repeated else table[name]).combine_chunks()
         mixed = pc.if_else(mask, plain.take(pa.array(rng.permutation(count))), plain)
         return f"{name} mixed", table.set_column(place, name, mixed.cast(table[name].type))
-    if kind == 6:
+    if kind == 5:
         return "rows moved", table.take(pa.array(rng.integers(0, count, rng.integers(0, 2 * count))))
-    if kind == 7:
-        messages, about = changed_values(json.loads(table.schema.metadata[b"ginenv"]), rng)
-        return f"about: {messages}", table.replace_schema_metadata({"ginenv": json.dumps(about)})
-    return "of another subject", pa.table(
-        {name: _filled(TYPES[rng.integers(len(TYPES))], 3, rng)}, metadata=table.schema.metadata
-    )
+    messages, about = changed_values(json.loads(table.schema.metadata[b"ginenv"]), rng)
+    return f"about: {messages}", table.replace_schema_metadata({"ginenv": json.dumps(about)})
 
 
 def check(directory: Path, seed: int, count: int) -> Report:

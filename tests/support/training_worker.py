@@ -1,8 +1,7 @@
-"""One process of a run under torchrun, for ``test_workers.py``: OUT, batches in all, and the batch before which worker 1 dies once."""
+"""One process of a run under torchrun, for ``test_workers.py``: OUT, and batches in all."""
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
@@ -38,30 +37,25 @@ def main() -> None:
     # The heads that predict train on a part of each minibatch.
     ppo.BELIEF_COEF = ppo.NEXT_ACTION_COEF = 0.0
     learner_module.SNAPSHOT_EVERY = 2
-    out, count, deadly = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+    out, count = Path(sys.argv[1]), int(sys.argv[2])
     learner = Learner(parse_config(CONFIG), out)
     rank = learner.rank
-    if not learner.resume():
-        ppo.collect(learner)
-        ppo.compute_advantages(learner)
-        steps = learner.steps
-        equal_rows(learner, learner.workers.least(int(steps["learns"].sum())))
-        np.savez(out / f"first-{rank}.npz", **learner.batch._asdict())
-        # One minibatch in which all rows are.
-        learner.config = learner.config.model_copy(update={"minibatch": int(steps["learns"].sum())})
-        ppo.update(learner)
-        moments = [learner.optimisers[name].state[p]["exp_avg"].reshape(-1) for name in ("actor", "critic") for p in
-                   getattr(learner, name).parameters() if p in learner.optimisers[name].state]  # fmt: skip
-        torch.save(torch.cat(moments), out / f"gradient-{rank}.pt")
-        learner.config = learner.config.model_copy(update={"minibatch": 64})
-        learner.batches += 1
-        learner.save()
+    ppo.collect(learner)
+    ppo.compute_advantages(learner)
+    steps = learner.steps
+    equal_rows(learner, learner.workers.least(int(steps["learns"].sum())))
+    np.savez(out / f"first-{rank}.npz", **learner.batch._asdict())
+    # One minibatch in which all rows are.
+    learner.config = learner.config.model_copy(update={"minibatch": int(steps["learns"].sum())})
+    ppo.update(learner)
+    moments = [learner.optimisers[name].state[p]["exp_avg"].reshape(-1) for name in ("actor", "critic") for p in
+               getattr(learner, name).parameters() if p in learner.optimisers[name].state]  # fmt: skip
+    torch.save(torch.cat(moments), out / f"gradient-{rank}.pt")
+    learner.batches += 1
+    learner.save()
     learner.config = learner.config.model_copy(update={"minibatch": 64})
 
     def after(figures: dict[str, float]) -> bool:
-        if learner.batches == deadly and rank == 1 and not (out / "died").exists():
-            (out / "died").touch()
-            os._exit(1)
         learner.save()
         return learner.batches < count
 
