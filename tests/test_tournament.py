@@ -196,7 +196,7 @@ def test_damaged_files_of_a_tournament_are_named(tmp_path):
             tournament.standings()
     block.unlink()
     assert tournament.play() and tournament.standings().missing == 0
-    (tmp_path / "tournament.json").write_bytes(b'{"hash": "12"}')
+    (tmp_path / "tournament.json").write_bytes(b"[]")
     with refuses(GinError, "tournament.json"):
         Tournament(config(tmp_path, pairs=2, block=2))
 

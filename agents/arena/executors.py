@@ -30,14 +30,14 @@ _TASKS_AHEAD = 4
 _ENDING_SECONDS = 10.0
 
 
-def num_processes(executor: Executor) -> int:
+def _num_processes(executor: Executor) -> int:
     """How many tasks an executor plays at once; the number of this machine's processors if it does not say."""
     return max(1, getattr(executor, "_max_workers", None) or os.cpu_count() or 1)
 
 
 def task_size(executor: Executor, count: int, most: int) -> int:
     """The size of tasks into which ``count`` pairs (or series) are split: several for each process, none with more than ``most``."""
-    return max(1, min(most, -(-count // (_TASKS_AHEAD * num_processes(executor)))))
+    return max(1, min(most, -(-count // (_TASKS_AHEAD * _num_processes(executor)))))
 
 
 def chunks(count: int, size: int) -> Iterator[tuple[int, int]]:
@@ -68,7 +68,7 @@ def run_tasks(
     rest = iter(enumerate(tasks))
     try:
         while True:
-            most = _TASKS_AHEAD * num_processes(executor)
+            most = _TASKS_AHEAD * _num_processes(executor)
             for number, (players, arguments) in islice(rest, most - len(waiting)):
                 waiting[executor.submit(play, players, *arguments)] = number
             if not waiting:

@@ -159,7 +159,7 @@ def stock_of(s):
 def describe(s, masks, facts):
     """Writes what the network reads of a state in play: ``int64[6]`` masks and ``float32[40]`` facts, for the seat to move.
 
-    This is the plain form of what ``_draw`` does faster for all cards of the stock.
+    This is the plain form of what ``_value_draw`` does faster for all cards of the stock.
     """
     seat = np.int64(s.turn)
     limit = np.int64(s.limit)

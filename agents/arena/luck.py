@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.arena.hand_value import HandValue, shipped_value
+from agents.arena.hand_value import shipped_value
 from agents.arena.lockstep import Lockstep, Observer
 from agents.win_probability import PointWorths
 
@@ -24,7 +24,6 @@ class LuckMeter(Observer):
     Args:
         jobs: number of jobs.
         hands_only: whether a job is a single hand, not a game.
-        value: the value function; the one that ships by default.
 
     Attributes:
         points: ``float[jobs]``, luck in points.
@@ -33,9 +32,9 @@ class LuckMeter(Observer):
 
     wants_policy = True
 
-    def __init__(self, jobs: int, hands_only: bool, value: HandValue | None = None):
+    def __init__(self, jobs: int, hands_only: bool):
         self.points, self.chance = np.zeros((2, jobs))
-        self.value, self.hands_only = value or shipped_value(), hands_only
+        self.value, self.hands_only = shipped_value(), hands_only
         self._positions = np.zeros(0, np.int64)
         self._worths: PointWorths | None = None
 
@@ -65,9 +64,9 @@ class LuckMeter(Observer):
         luck = np.where(play.tables["player"][rows, states["turn"]] == 0, 1.0, -1.0)[:, None] * luck
         # A table holds one job, so no job occurs twice here.
         self.points[jobs] += luck[:, 0]
-        self.chance[jobs] += luck[:, 1] / 2 if self.hands_only else self.chances(states, luck)
+        self.chance[jobs] += luck[:, 1] / 2 if self.hands_only else self._chances(states, luck)
 
-    def chances(self, states: np.ndarray, luck: np.ndarray) -> np.ndarray:
+    def _chances(self, states: np.ndarray, luck: np.ndarray) -> np.ndarray:
         """Luck in a hand as a change of the chance to win the game."""
         self._worths = self._worths or PointWorths(states[0]["rules"])
         return (self._worths(states) * luck).sum(axis=1)

@@ -235,12 +235,19 @@ def _close(players: Iterable[Player]) -> list[dict[str, Any]]:
     return faults
 
 
-def play_part(specs: Sequence[str | Player], settings: MatchSettings, first: int, pairs: int) -> Part:
-    """Plays some pairs of a match; players given by name are made for these pairs and closed afterwards."""
+def play_part(
+    specs: Sequence[str | Player],
+    settings: MatchSettings,
+    first: int,
+    pairs: int,
+    progress: Progress | None = None,
+    observers: Sequence[Observer] = (),
+) -> Part:
+    """``play_pairs`` for players given by name, which are made for these pairs and closed afterwards."""
     settings = settings.guarded(*specs)
     players = (make_side(specs[0], settings, 0), make_side(specs[1], settings, 1))
     try:
-        part = play_pairs(players, settings, first, pairs)
+        part = play_pairs(players, settings, first, pairs, progress, observers)
     finally:
         faults = _close(players)
     part.faults += faults

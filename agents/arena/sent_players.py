@@ -86,7 +86,8 @@ def _kept(files: Files) -> Path:
     if (cache := cache_root()) is None:
         raise GinError("there is no directory for players in which nobody else may write; GINENV_CACHE_DIR names one")
     directory = cache / f"player-{digest.hexdigest()[:32]}"
-    if not _holds(directory, files):
+    # It appears only when it is complete.
+    if not directory.exists():
         with writing(directory), replacing(directory) as made:
             for name, content in files.items():
                 (made / os.path.basename(name)).write_bytes(content)
@@ -94,10 +95,3 @@ def _kept(files: Files) -> Path:
         # The cache drops what nobody has used for long.
         os.utime(directory)
     return directory
-
-
-def _holds(directory: Path, files: Files) -> bool:
-    try:
-        return all((directory / name).stat().st_size == len(content) for name, content in files.items())
-    except OSError:
-        return False

@@ -15,11 +15,9 @@ import numpy as np
 
 from agents.arena.ladder import Ladder, Rating
 from agents.arena.lockstep import Lockstep, Observer
-from agents.arena.matches import MatchSettings, make_side, play_pairs
-from agents.programs.player import OutsidePlayer
+from agents.arena.matches import MatchSettings, play_part
 from ginenv.engine.engine import End
 from ginenv.hands.hand import Hand
-from ginenv.tables.players import close_players, make_player
 
 
 @dataclass
@@ -61,21 +59,15 @@ class _FinalStates(Observer):
 
 def play_block(
     player: str, opponent: str, settings: MatchSettings, first: int, pairs: int, tick: Callable[[int], None]
-) -> tuple[Block, list[tuple[Hand, int]], bool]:
+) -> tuple[Block, list[tuple[Hand, int]]]:
     """Plays the pairs of deals from number ``first`` on.
 
     Returns:
-        The block; its hands with the player's seat, without those that were forfeited; and whether it was finished. After an interrupt it
-        holds the pairs that were finished by then.
+        The block, and its hands with the player's seat, without those that were forfeited. After an interrupt it holds the pairs that were
+        finished by then.
     """
-    settings, final, began = settings.guarded(player, opponent), _FinalStates(), time.perf_counter()
-    players = make_side(player, settings, 0), make_player(opponent, settings.player_seed(1), learn=False)
-    try:
-        part = play_pairs(players, settings, first, pairs, tick, [final])
-    finally:
-        close_players(players)
-    me = players[0]
-    faults = [*part.faults, *me.take_faults()] if isinstance(me, OutsidePlayer) else part.faults
+    final, began = _FinalStates(), time.perf_counter()
+    part = play_part((player, opponent), settings, first, pairs, tick, [final])
     margins = (part.games["points"][:, 0] - part.games["points"][:, 1]).astype(np.float64)
     luck = np.zeros(len(margins)) if part.luck is None else part.luck[:, 0]
     block = Block(
@@ -85,11 +77,11 @@ def play_block(
         decisions=int(part.stats["decisions"][0]),
         seconds=round(min(float(part.seconds[0]), time.perf_counter() - began), 3),
         salt=part.salt,
-        faults=faults,
+        faults=part.faults,
     )
     states = [(final.states[job], job % 2) for job in range(len(part.games))]
     hands = [(Hand(state), seat) for state, seat in states if state["end"][0] != End.NOT_OVER]
-    return block, hands, part.complete
+    return block, hands
 
 
 class ShortRating:

@@ -27,10 +27,10 @@ from agents.arena.matches import MatchSettings, Part, check_names, join_parts, l
 from agents.arena.ratings import circles, ratings
 from agents.arena.results import Estimate, MatchResult, add_stats, rates, versions
 from agents.arena.statistics import GAME_RESULT, PLAY_STATS
-from agents.files import check_own, parse_json, read_json, write_atomic, write_json, writing
+from agents.files import check_own, parse_json, read_json_object, write_atomic, write_json, writing
 from agents.interrupts import defer_interrupts
 from agents.programs.player import BotLimits
-from ginenv.errors import GinError, quoted, reason_of
+from ginenv.errors import GinError, quoted
 from ginenv.tables.players import make_player, parse_player, short_name
 
 # Least number of blocks if a player learns: with fewer series, an interval would mean little.
@@ -52,7 +52,7 @@ class Block:
         return f"{self.a:03}-{self.b:03}-{self.first:07}.npz"
 
 
-def version_of(spec: str) -> dict[str, str]:
+def _version_of(spec: str) -> dict[str, str]:
     """Hashes of the files in the directories that a player's name refers to: they may hold another player later."""
     parsed = parse_player(spec)
     if parsed.kind == "cmd":
@@ -126,23 +126,23 @@ class Tournament:
         """Claims the directory; raises if it holds another tournament, because the blocks of both would be mixed."""
         played = {key: value for key, value in self.config.model_dump(mode="json").items() if key not in _FREE}
         played["rules_hash"] = self.settings.rules.hash
-        self.versions_of = {place: made for spec in self.specs for place, made in version_of(spec).items()}
+        self.versions_of = {place: made for spec in self.specs for place, made in _version_of(spec).items()}
         played["weights"] = self.versions_of
         if self.searches:
             played["searches"] = self.searches
         digest = hashlib.sha256(json.dumps(played, sort_keys=True).encode()).hexdigest()[:12]
         path = self.directory / "tournament.json"
         if path.exists():
-            claim = _read_claim(path)
-            if claim["hash"] != digest:
-                stored = claim["config"]
+            claim = read_json_object(path, str(self.directory))
+            if claim.get("hash") != digest:
+                stored = claim.get("config") or {}
                 others = [
                     f"{key} {quoted(stored.get(key))}, not {quoted(played.get(key))}"
                     for key in sorted({*stored, *played})
                     if stored.get(key) != played.get(key)
                 ]
                 raise GinError(
-                    f"{self.directory} holds another tournament ({claim['hash']}, not {digest}; "
+                    f"{self.directory} holds another tournament ({claim.get('hash')}, not {digest}; "
                     f"other: {'; '.join(others)}); choose another out"
                 )
         else:
@@ -254,17 +254,6 @@ class Tournament:
                 {**fault, "player": called.get(fault["player"], fault["player"])} for fault in result.faults
             ]
         return Standings(self.names, self.specs, matches, missing, self.config, self.versions_of, self.searches)
-
-
-def _read_claim(path: Path) -> dict[str, Any]:
-    try:
-        claim = read_json(path)
-        if isinstance(claim["hash"], str) and isinstance(claim["config"], dict):
-            return claim
-        reason = "its hash or its config is missing"
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        reason = reason_of(error)
-    raise GinError(f"{path} cannot be read, so its blocks may be of any tournament ({reason}); choose another out")
 
 
 # Settings that change no result.

@@ -136,7 +136,7 @@ def run(program: str, command: str, arguments: Sequence[str]) -> None:
             raise
         sys.exit(f"{name}: {error.filename or 'a file'} cannot be written: {error.strerror}")
     except MemoryError as error:
-        sys.exit(f"{name}: there is not enough memory ({str(error).rstrip('.') or 'for all that was info'})")
+        sys.exit(f"{name}: there is not enough memory ({str(error).rstrip('.') or 'for all that was asked'})")
     except ModuleNotFoundError as error:
         missing = str(error.name).partition(".")[0]
         if missing in ("ginenv", "agents", "None"):

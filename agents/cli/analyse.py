@@ -79,8 +79,8 @@ def analyse(config: AnalyseConfig) -> None:
         print(json.dumps({"names": names, "hands": [found.to_json() for found in hands]}, indent=2))
         return
     for found in hands:
-        answer.print(hand_table(found, names))
-        for line in [*mistake_lines(found, names), *side_lines(found, names)]:
+        answer.print(_hand_table(found, names))
+        for line in [*_mistake_lines(found, names), *_side_lines(found, names)]:
             answer.print(line, highlight=False, markup=False)
 
 
@@ -139,7 +139,7 @@ def _ticking(numbers: list[int], tick: Any) -> Iterator[int]:
     tick(len(numbers))
 
 
-def hand_table(found: HandAnalysis, names: tuple[str, str]) -> Table:
+def _hand_table(found: HandAnalysis, names: tuple[str, str]) -> Table:
     """A table of the hand's decisions that offered a choice, one per row."""
     title = f"hand {found.number}, {names[0]} {found.score[0]}, {names[1]} {found.score[1]}, {found.rules}"
     table = Table(title=title, title_justify="left", box=box.SIMPLE, pad_edge=False)
@@ -168,7 +168,7 @@ def hand_table(found: HandAnalysis, names: tuple[str, str]) -> Table:
     return table
 
 
-def mistake_lines(found: HandAnalysis, names: tuple[str, str]) -> list[str]:
+def _mistake_lines(found: HandAnalysis, names: tuple[str, str]) -> list[str]:
     """For each mistake, the costliest first, a line that says what would have been better and why."""
     factor, unit = (100, " %") if found.unit == GAME else (1, " points")
     lines = []
@@ -179,7 +179,7 @@ def mistake_lines(found: HandAnalysis, names: tuple[str, str]) -> list[str]:
     return lines
 
 
-def side_lines(found: HandAnalysis, names: tuple[str, str]) -> list[str]:
+def _side_lines(found: HandAnalysis, names: tuple[str, str]) -> list[str]:
     """For each side a line on what it lost by its decisions and won by luck."""
     factor, unit = (100, " % of the game") if found.unit == GAME else (1, " points")
     lines = []
@@ -205,13 +205,13 @@ def _list_mistakes(config: AnalyseConfig, analyst: Analyst, answer: Console, bes
     numbers = {game.id: number for number, game in enumerate(home.games(player), 1)}
     for kind in KINDS:
         if rows := [mistake for mistake in found if mistake.kind == kind]:
-            answer.print(mistake_table(kind, rows, numbers))
+            answer.print(_mistake_table(kind, rows, numbers))
     counts = Counter(mistake.mark for mistake in found)
     marks = ", ".join(f"{counts[mark]} {mark}" for mark in MARKS[::-1] if counts[mark]) or "none"
     answer.print(f"{player}: {marks}", highlight=False, markup=False)
 
 
-def mistake_table(kind: str, rows: list[StoredMistake], numbers: dict[int, int]) -> Table:
+def _mistake_table(kind: str, rows: list[StoredMistake], numbers: dict[int, int]) -> Table:
     """A table of mistakes of one kind; ``numbers`` maps a game's id to its number among the player's records."""
     table = Table(title=f"{kind} ({len(rows)})", title_justify="left", box=box.SIMPLE, pad_edge=False)
     for heading in ("game", "hand", "move", "against", "played", "best", "cost", "", "why"):

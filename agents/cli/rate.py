@@ -106,9 +106,9 @@ def rate(config: RateConfig) -> int | None:
 
 def _play(config: RateConfig, found: ShortRating, opponent: str, pairs: int, tick: Any) -> str:
     """Plays and appends a block; returns why it does not count, if a program failed otherwise than by an illegal action."""
-    limits = BotLimits(start_seconds=max(BotLimits.start_seconds, config.seconds), seconds=config.seconds)
+    limits = BotLimits.for_lines(config.seconds)
     settings = MatchSettings(unit="hands", seed=config.seed, forfeit="hand", limits=limits)
-    block, hands, _ = play_block(config.player, opponent, settings, found.pairs, pairs, tick)
+    block, hands = play_block(config.player, opponent, settings, found.pairs, pairs, tick)
     broken = [fault for fault in block.faults if fault["forfeits"] and fault["kind"] != "illegal move"]
     if broken:
         return fault_text(broken[0])

@@ -20,9 +20,8 @@ from typing import Any
 
 from ginenv.errors import GinError, quoted, reason_of
 
-# The answer to a full batch takes some 15 kB. A line over ``MAX_LINE`` is a flood at once, one over ``_LONG_LINE`` when time is up.
-MAX_LINE = 1_000_000
-_LONG_LINE = 65_536
+# The answer to a full batch takes some 15 kB; a longer line than this is a flood.
+_MAX_LINE = 1_000_000
 # Room for a stack of a thousand calls, as Java prints it after the exception.
 _MAX_STDERR = 200_000
 # Of what a program writes after the bye; who writes more finds its outputs closed.
@@ -35,27 +34,15 @@ class BotFault(Exception):
     """Something that a program did wrong.
 
     Attributes:
-        kind: one of ``KINDS``.
+        kind: ``cannot start``, ``handshake``, ``rules``, ``crash``, ``timeout``, ``rubbish``, ``flood``, ``unasked``, ``illegal move`` or
+            ``ending``.
         words: what happened, as a sentence; the end of a very long one is cut off.
     """
 
     # A program can say a megabyte; the results keep no more than a reader wants.
     LONGEST = 1000
-    KINDS = (
-        "cannot start",
-        "handshake",
-        "rules",
-        "crash",
-        "timeout",
-        "rubbish",
-        "flood",
-        "unasked",
-        "illegal move",
-        "ending",
-    )
 
     def __init__(self, kind: str, words: str):
-        assert kind in self.KINDS
         self.kind = kind
         self.words = words if len(words) <= self.LONGEST else f"{words[: self.LONGEST]}…"
         super().__init__(f"{kind}: {self.words}")
@@ -197,16 +184,14 @@ class LineProcess:
                         raise BotFault("unasked", f"answered before the question was read: {excerpt(self._buffer)}")
                     answer, self._buffer = self._buffer[:end], self._buffer[end + 1 :]
                     return answer
-                if len(self._buffer) > MAX_LINE:
-                    raise BotFault("flood", f"more than {MAX_LINE:,} bytes without an end of the line")
+                if len(self._buffer) > _MAX_LINE:
+                    raise BotFault("flood", f"more than {_MAX_LINE:,} bytes without an end of the line")
         finally:
             if writing:
                 with contextlib.suppress(KeyError):
                     self._poll.unregister(self._stdin)
 
     def _late(self, seconds: float, writing: bool) -> BotFault:
-        if len(self._buffer) > _LONG_LINE:
-            return BotFault("flood", f"{len(self._buffer):,} bytes without an end of the line in {seconds:g} s")
         last_output = f"; said {excerpt(self._buffer)} without ending the line" if self._buffer else ""
         return BotFault(
             "timeout", f"no answer in {seconds:g} s{'; did not read its input' if writing else last_output}"
