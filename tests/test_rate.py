@@ -155,9 +155,7 @@ def test_losses_add_up_over_kinds_and_are_larger_for_a_random_player():
     analysts = Losses(worlds=8)
     means = {}
     for player in ("random", "network"):
-        _, hands = play_block(
-            player, "simple", MatchSettings(unit="hands", luck=False), 0, 1, lambda done: None
-        )
+        _, hands = play_block(player, "simple", MatchSettings(unit="hands", luck=False), 0, 1, lambda done: None)
         assert len(hands) == 2
         rows = analysts.sums(hands)
         decisions = sum(hand.after(k).turn == seat for hand, seat in hands for k in range(len(hand.history)))

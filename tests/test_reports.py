@@ -32,20 +32,17 @@ def runs(tmp_path: Path) -> list[Path]:
 
 
 def test_curves_are_drawn_over_decisions_and_minutes(runs: list[Path]) -> None:
-    """Runs are named by their directories, and the same runs give the same bytes."""
-    text, again = (svg_of_page(curves_figure([read_curve(path) for path in runs]), "curves") for _ in range(2))
-    assert text == again
-    root = ElementTree.fromstring(text.replace("xlink:", ""))
-    words = {"".join(element.itertext()).strip() for element in root.iter("text")}
-    assert {"ppo", "other", "against simple", "against a<b", "decisions", "minutes"} <= words
-
-
-def test_a_curve_ends_where_its_run_does(runs: list[Path]) -> None:
-    axes = curves_figure([read_curve(path) for path in runs]).axes
-    for panel, unit in zip(axes, (1_000_000, 0.5), strict=True):
+    """Runs are named by their directories, a curve ends where its run does, and the same runs give the same bytes."""
+    figure = curves_figure([read_curve(path) for path in runs])
+    for panel, unit in zip(figure.axes, (1_000_000, 0.5), strict=True):
         lines = {line.get_label(): line.get_xydata() for line in panel.get_lines()}
         np.testing.assert_allclose(lines["ppo – simple"], [(0, 0.1), (unit, 0.4), (2 * unit, 0.6)])
         np.testing.assert_allclose(lines["other – a<b"], [(0, 0.1), (unit, 0.1)])
+    text = svg_of_page(figure, "curves")
+    assert text == svg_of_page(curves_figure([read_curve(path) for path in runs]), "curves")
+    root = ElementTree.fromstring(text.replace("xlink:", ""))
+    words = {"".join(element.itertext()).strip() for element in root.iter("text")}
+    assert {"ppo", "other", "against simple", "against a<b", "decisions", "minutes"} <= words
 
 
 def test_runs_of_several_seeds_are_a_mean_in_a_band(tmp_path: Path) -> None:
@@ -62,21 +59,13 @@ def test_runs_of_several_seeds_are_a_mean_in_a_band(tmp_path: Path) -> None:
     assert runs[0].line("simple", "minutes")[3].max() == 1
 
 
-def test_a_curve_is_read_from_a_run_and_from_a_checkpoint(runs: list[Path], tmp_path: Path) -> None:
-    best = tmp_path / "ppo" / "best"
-    best.mkdir()
-    (best / "checkpoint.json").write_text(json.dumps({"about": {"curve": points(0.3)}}))
-    assert len(read_curve(best).points) == len(read_curve(best / "checkpoint.json").points) == 1
-    assert read_curve(runs[0]).points == read_curve(runs[0] / "curve.json").points
-    with refuses(GinError, tmp_path, "curve.json"):
-        read_curve(tmp_path)
-
-
 def test_what_is_no_curve_is_refused(tmp_path: Path) -> None:
     for text in ("[]", "{}", "[1]", "no"):
         (tmp_path / "curve.json").write_text(text)
         with refuses(GinError, "curve"):
-            read_curve(tmp_path / "curve.json")
+            read_curve(tmp_path)
+    with refuses(GinError, tmp_path / "nowhere" / "curve.json"):
+        read_curve(tmp_path / "nowhere")
 
 
 def test_progress_is_a_line_a_minute_where_nobody_watches(monkeypatch) -> None:

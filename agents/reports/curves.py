@@ -26,8 +26,6 @@ from ginenv.errors import GinError, reason_of
 # Distinct also for most people with colour blindness (Okabe and Ito 2008).
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _DASHES: tuple[Any, ...] = ("-", (0, (5, 3)), (0, (1.5, 2)), (0, (6, 2, 1.5, 2)))
-# The files that hold the curve in a run's directory and in a checkpoint's.
-_FILES = ("curve.json", "checkpoint.json")
 
 
 @dataclass(frozen=True)
@@ -92,31 +90,23 @@ def _by_seeds(runs: Sequence[RunCurve]) -> list[RunCurve | SeedCurves]:
     return [SeedCurves(name, group) if len(group) > 1 else group[0] for name, group in groups.items()]
 
 
-def read_curve(path: Path) -> RunCurve:
-    """The curve of a run, or of the run that made a checkpoint.
-
-    Args:
-        path: the directory of a run or a checkpoint, or its ``curve.json`` or ``checkpoint.json``.
+def read_curve(directory: Path) -> RunCurve:
+    """The curve of a run, from the ``curve.json`` in its directory.
 
     Raises:
         GinError: if there is no curve, or it cannot be read.
     """
-    if path.is_dir():
-        found = [path / name for name in _FILES if (path / name).is_file()]
-        if not found:
-            raise GinError(f"{path} holds no curve; a run's directory holds {_FILES[0]}, a checkpoint's {_FILES[1]}")
-        path = found[0]
+    path = directory.resolve() / "curve.json"
     try:
-        document = read_json(path)
+        points = read_json(path)
     except (OSError, ValueError) as error:
         raise GinError(f"{path} cannot be read as a curve ({reason_of(error)})") from None
-    points = document.get("about", {}).get("curve") if isinstance(document, dict) else document
     wanted = {"decisions", "minutes", "panel"}
     if not isinstance(points, list) or not points or any(not isinstance(p, dict) or wanted - {*p} for p in points):
         raise GinError(f"{path} holds no curve; a curve is a list of measurements with {', '.join(sorted(wanted))}")
-    directory = path.resolve().parent
-    is_seed = re.fullmatch(r"seed-\d+", directory.name)
-    return RunCurve(f"{directory.parent.name}/{directory.name}" if is_seed else directory.name, points)
+    run = path.parent
+    is_seed = re.fullmatch(r"seed-\d+", run.name)
+    return RunCurve(f"{run.parent.name}/{run.name}" if is_seed else run.name, points)
 
 
 def _draw_axes(axes: Axes, runs: Sequence[RunCurve | SeedCurves], opponents: Sequence[str], axis: str) -> None:
