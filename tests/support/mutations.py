@@ -1,6 +1,5 @@
-"""Damage for readers of files: bytes and plain values changed at random, and a check that every case is read or refused in a sentence."""
+"""Damage for readers of files: bytes changed at random, and a check that every case is read or refused in a sentence."""
 
-import copy
 import time
 import traceback
 from collections.abc import Callable, Iterable
@@ -15,11 +14,6 @@ from ginenv.errors import GinError
 LONGEST = 1500
 # Seconds that one case may take on a busy machine.
 SOON = 5.0
-NASTY: tuple[Any, ...] = (
-    None, True, False, 0, 1, -1, 7, 255, 2**31, 2**63 - 1, 2**63, -(2**63), 10**30, 0.5, 1e308, float("nan"),
-    float("-inf"), "", "x", "nan", "\x00", "é" * 300, "../x", "{}", "y" * 100_000, [], [None], [[1], "a"], {},
-    {"": {}}, {"mean": "x"}, [1] * 3000,
-)  # fmt: skip
 
 
 @dataclass
@@ -82,44 +76,3 @@ def changed_bytes(content: bytes, rng: np.random.Generator) -> bytes:
         else:
             del data[at:]
     return bytes(data)
-
-
-def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterable[tuple[Any, ...]]:
-    yield path
-    if isinstance(value, dict | list):
-        for key in value if isinstance(value, dict) else range(len(value)):
-            yield from _places(value[key], (*path, key))
-
-
-def changed_values(value: Any, rng: np.random.Generator) -> tuple[str, Any]:
-    """A JSON value with one to three changes, and what they were: a part replaced by a nasty value, lost, doubled or moved."""
-    value, messages = copy.deepcopy(value), []
-    for _ in range(rng.choice([1, 1, 1, 2, 3])):
-        places = list(_places(value))
-        # All depths alike, else the longest list would take most of the changes.
-        depth = rng.integers(0, max(map(len, places)) + 1)
-        places = [place for place in places if len(place) == depth]
-        *path, key = places[rng.integers(len(places))] or (None,)
-        if key is None:
-            value = copy.deepcopy(NASTY[rng.integers(len(NASTY))])
-            messages.append(f"all = {str(value)[:20]!r}")
-            continue
-        holder = value
-        for step in path:
-            holder = holder[step]
-        kind = rng.integers(6)
-        if kind == 0:
-            del holder[key]
-        elif kind == 1 and isinstance(holder, list):
-            holder.insert(0, holder[key])
-        elif kind == 1:
-            holder[f"{key}x"] = holder[key]
-        elif kind == 2:
-            holder[key] = [holder[key]]
-        else:
-            # A copy, since the next change may be inside it.
-            holder[key] = copy.deepcopy(NASTY[rng.integers(len(NASTY))])
-        messages.append(
-            f"{'.'.join(map(str, [*path, key]))}: {('lost', 'doubled', 'nested')[kind] if kind < 3 else str(holder[key])[:20]!r}"
-        )
-    return "; ".join(messages), value
