@@ -197,6 +197,7 @@ def _play(
     except KeyboardInterrupt as stopped:
         if not results:
             raise
-        console.print(f"after {len(results)} of {len(others)} matches {stopped}", markup=False, soft_wrap=True)
+        finished = f"{len(results)} of {len(others)} matches were finished"
+        console.print(f"{finished}; the next was {stopped}", markup=False, soft_wrap=True)
         return results, False
     return results, True
