@@ -26,7 +26,7 @@ import agents.arena.matches as matches
 import agents.arena.tournament as tournament
 import agents.cli.evaluate as evaluate
 import agents.datasets.store as store
-import agents.training.run as runs
+import agents.training.evaluation as evaluation
 from agents import cli
 from agents.arena import play_match
 from agents.interrupts import (
@@ -231,7 +231,7 @@ def test_an_interrupted_training_exports_nothing_until_the_same_command_ends_it(
     words = ["train", "--config", "configs/smoke.yaml", "--out", run, "--export", export, "--set", *sizes]
     with monkeypatch.context() as patched:
         # As the end of a terminal does.
-        patched.setattr(runs, "play_match", signalling(runs.play_match, number=signal.SIGHUP))
+        patched.setattr(evaluation, "play_match", signalling(evaluation.play_match, number=signal.SIGHUP))
         assert output_of(*words) == INTERRUPTED
     about = load_checkpoint(run / "last")[1]["about"]
     message = capsys.readouterr().err
