@@ -23,7 +23,7 @@ from ginenv.view.view import action_masks, make_views
 
 # The reduced game: runs of three alone, one draw from the stock, few upcards.
 REDUCED = Rules(
-    **{"ranks": 5, "suits": 2, "hand_size": 3, "knock_limit": 5, "max_upcards": 3, "undercut_on_tie": True},
+    **{"ranks": 5, "suits": 2, "hand_size": 3, "knock_limit": 5, "max_upcards": 2, "undercut_on_tie": True},
     **{"target": 0, "game_bonus": 0, "box_bonus": 0, "shutout": "none", "net_score": False, "winner": "target"},
 )
 _SEAT = 0
