@@ -8,6 +8,7 @@ It writes ``agents/data/level_weights.json``. People are styles, of whom only wh
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -39,10 +40,11 @@ def weights_of(
         count: number of players that it distinguishes.
     """
     posteriors = Posteriors(count)
+    # Every hand counts in full: what somebody does here does not change.
+    posteriors.prior = replace(posteriors.prior, tempered=1.0)
 
     def learn(views: np.ndarray, slots: np.ndarray, numbers: np.ndarray) -> None:
-        # Every hand counts in full: what somebody does here does not change.
-        posteriors.learn(views, row(slots), 1 / posteriors.prior.tempered)
+        posteriors.learn(views, row(slots))
 
     play_series(make_player("network", _SEED), player, series=series, hands=hands, seed=_SEED, after=learn)
     return posteriors.records["mean"]
