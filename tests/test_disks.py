@@ -100,6 +100,6 @@ def test_a_run_goes_on_after_a_full_disk(tmp_path: Path, small_disk: SmallDisk) 
 
 
 def test_an_error_that_is_no_disks_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agents.cli._call", lambda *rest: open("/no/such/file"))
+    monkeypatch.setattr("agents.cli._function", lambda *rest: open("/no/such/file"))
     with pytest.raises(FileNotFoundError):
         cli.run("gin", "evaluate", [])

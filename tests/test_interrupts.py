@@ -236,7 +236,6 @@ def test_an_interrupted_training_exports_nothing_until_the_same_command_ends_it(
     about = load_checkpoint(run / "last")[1]["about"]
     message = capsys.readouterr().err
     assert str(run / "last") in message and f"{about['decisions']:,}" in message
-    load_checkpoint(run / "best")
     assert not list(export.glob("*"))
     assert output_of(*words) == ""
     printed = capsys.readouterr().out
