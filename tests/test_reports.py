@@ -81,7 +81,9 @@ def test_progress_is_a_line_a_minute_where_nobody_watches(monkeypatch) -> None:
                 tick(200 + 80 * minute)
     lines = out.getvalue().splitlines()
     assert len(lines) == 9
-    assert lines[0] == "games of [/b]: 280 of 1,000, 9 min left" and lines[4] == "games of [/b]: 600 of 1,000, 5 min left"
+    assert (
+        lines[0] == "games of [/b]: 280 of 1,000, 9 min left" and lines[4] == "games of [/b]: 600 of 1,000, 5 min left"
+    )
 
 
 def test_a_name_with_brackets_is_printed_as_it_is() -> None:
