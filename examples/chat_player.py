@@ -33,8 +33,8 @@ TRIES, CALLS = 3, 6
 # Statuses of an endpoint that is busy or breaks down; others will not change.
 PASSING = (408, 409, 425, 429, 500, 502, 503, 504, 529)
 FORM = "Think as long as you need, and end with a line that holds nothing but the action, as it is written after Legal."
-# What models put around an answer.
-MARKED = re.compile(r"<answer>(.*?)</answer>|\\boxed\{(?:\\text\{)?([^{}]*)\}", re.DOTALL | re.IGNORECASE)
+# What models put around an answer; what ends it may be cut off.
+MARKED = re.compile(r"<answer>(.*?)(?:</answer>|$)|\\boxed\{(?:\\\w+\{)?([^{}]*)\}", re.DOTALL | re.IGNORECASE)
 
 
 def arguments():
@@ -135,9 +135,9 @@ def action_in(text):
     """The action: what is marked as the answer, or the last line that is not empty, without marks around it."""
     marked = MARKED.findall(text)
     text = "".join(marked[-1]) if marked else text
-    lines = [line for line in re.sub(r"[*_`'\"]", " ", text).splitlines() if line.strip()]
+    lines = [line for line in re.sub(r"[*_`'\"\\]", " ", text).splitlines() if line.strip()]
     found = " ".join(lines[-1].split()).rstrip(". ") if lines else ""
-    return re.sub(r"^(final )?(action|answer): *", "", found, flags=re.IGNORECASE)
+    return re.sub(r"^(- )?((final )?(action|answer): *)?", "", found, flags=re.IGNORECASE)
 
 
 def decide(chosen, usage, rules, game):

@@ -104,6 +104,8 @@ def test_an_endpoint_that_is_gone_or_has_cost_enough_ends_the_program_with_a_sen
         ("<think>discard 7C?</think>\n<answer>take</answer> is best.", "take"),
         (r"So \boxed{pass} would lose.\n\[\boxed{\text{draw stock}}\]", "draw stock"),
         ("final answer: `discard 7C`.", "discard 7C"),
+        ("Cut off before its end: <answer>\n- pass", "pass"),
+        (r"\boxed{\mathbf{draw\ stock}}", "draw stock"),
         ("", ""),
     ],
 )

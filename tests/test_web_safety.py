@@ -107,6 +107,8 @@ def test_a_name_that_the_command_line_gave_is_no_foreign_host(sessions):
     assert status(client, Host="cards.example:443", Origin="https://cards.example") == 303
     assert status(client, Host="cards.example", Origin="https://evil.example") == 403
     assert status(client, Origin="https://cards.example.evil") == 403
+    client.post("/new", data={"opponent": "friend", "friend": "Eve", "sure": "1"}, headers={"Origin": "https://cards.example"})
+    assert "https://cards.example/?token=" in client.get("/players").text
     answer = client.get("/", headers={"Host": "other.example"})
     assert answer.status_code == 421 and "'other.example'" in answer.text and "--allow-host" in answer.text
 
@@ -124,10 +126,10 @@ def test_under_a_path_every_address_is_under_it(sessions, stripped):
     assert begun.headers["location"] == f"{root}/table"
     part = client.post(f"{here}/new", data={}, headers={"HX-Request": "true"})
     assert part.headers["hx-redirect"] == f"{root}/"
-    for page in ("/", "/table", "/rules", "/players", "/watch", "/learned?level=level-1"):
+    for page in ("/", "/table", "/rules", "/players", "/watch", "/learned?level=level-1", "/records"):
         answer = client.get(here + page)
         assert answer.status_code == 200
-        addresses = re.findall(r'\b(?:href|action|src|hx-get|hx-post)="(/[^"]*)"', answer.text)
+        addresses = re.findall(r'\b(?:href|\w*action|src|hx-get|hx-post)="(/[^"]*)"', answer.text)
         assert addresses and all(address.startswith(f"{root}/") for address in addresses), page
         assert int(answer.headers["content-length"]) == len(answer.content)
     style = re.search(r'href="([^"]*table\.css[^"]*)"', client.get(f"{here}/").text)

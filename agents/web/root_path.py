@@ -11,7 +11,7 @@ from ginenv.errors import GinError, must_be
 
 _ROOT = re.compile(r"(/[A-Za-z0-9._~@%-]+)+")
 # Attributes that hold an address of this server. What people write is escaped, so no text looks like one.
-_LINK = re.compile(rb'(\s(?:href|action|src|hx-get|hx-post)=")/(?!/)')
+_LINK = re.compile(rb'(\s(?:href|action|formaction|src|hx-get|hx-post)=")/(?!/)')
 _REDIRECTS = ("location", "hx-redirect")
 
 

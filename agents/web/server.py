@@ -153,10 +153,11 @@ def _endpoint(name: str) -> Callable:
 
 
 def _address(http_request: HTTPRequest) -> str:
-    """The address of the server as the browser knows it, which a proxy need not pass on as ``Host``."""
+    """The address of the server as the browser knows it, which a proxy need not pass on as ``Host``: browsers send it with forms."""
     origin = http_request.headers.get("origin", "")
-    root = http_request.scope.get("app_root_path", "")
-    return origin + root if "://" in origin else str(http_request.base_url).rstrip("/")
+    if "://" in origin:
+        http_request.session["address"] = origin + http_request.scope.get("app_root_path", "")
+    return http_request.session.get("address") or str(http_request.base_url).rstrip("/")
 
 
 def _static(http_request: HTTPRequest) -> Response:
