@@ -132,7 +132,11 @@ def style_in_directory(seed: int, place: str, blunder: float = 0.0, note: str = 
 
 def test_a_name_is_taken_apart_without_making_the_player():
     assert parse_player("search:worlds=8,belief=uniform").options == {"worlds": "8", "belief": "uniform"}
-    assert parse_player("cmd:bot --level 3:x").argument == "bot --level 3:x"
+    program = parse_player("cmd:/opt/bin/python '/home/me/my bots/bot.py' --level 3:x --net=../net")
+    assert program.argument.startswith("/opt/bin/python ") and program.argument.endswith("--net=../net")
+    # In results, which are exchanged, no directory of this machine.
+    assert program.name == "cmd:python bot.py --level 3:x --net=net"
+    assert (parse_player("cmd:./bot /").name, parse_player("mine=cmd:./bot").name) == ("cmd:bot /", "mine")
 
 
 SIMPLE = "ginenv.bots.heuristics:make_simple"

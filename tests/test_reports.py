@@ -87,7 +87,7 @@ def test_progress_is_a_line_a_minute_where_nobody_watches(monkeypatch) -> None:
 
 
 def test_a_name_with_brackets_is_printed_as_it_is() -> None:
-    name = "cmd:false [/b] [red]"
+    name = "cmd:false [b] [red]"
     result = play_match(name, "random", pairs=1, unit="hands")
     out = io.StringIO()
     console = Console(file=out, width=200)

@@ -107,7 +107,9 @@ def test_a_name_that_the_command_line_gave_is_no_foreign_host(sessions):
     assert status(client, Host="cards.example:443", Origin="https://cards.example") == 303
     assert status(client, Host="cards.example", Origin="https://evil.example") == 403
     assert status(client, Origin="https://cards.example.evil") == 403
-    client.post("/new", data={"opponent": "friend", "friend": "Eve", "sure": "1"}, headers={"Origin": "https://cards.example"})
+    client.post(
+        "/new", data={"opponent": "friend", "friend": "Eve", "sure": "1"}, headers={"Origin": "https://cards.example"}
+    )
     assert "https://cards.example/?token=" in client.get("/players").text
     answer = client.get("/", headers={"Host": "other.example"})
     assert answer.status_code == 421 and "'other.example'" in answer.text and "--allow-host" in answer.text

@@ -248,8 +248,8 @@ class Tournament:
             )
             for (a, b), found in parts.items()
         }
-        called = {short_name(spec): name for spec, name in zip(self.specs, self.names, strict=True)}
-        for result in matches.values():
+        for pair, result in matches.items():
+            called = {short_name(self.specs[number]): self.names[number] for number in pair}
             result.faults = [
                 {**fault, "player": called.get(fault["player"], fault["player"])} for fault in result.faults
             ]

@@ -241,6 +241,8 @@ def this_command() -> str:
     here, home = os.getcwd(), os.path.expanduser("~")
     program, *arguments = [part.replace(here + os.sep, "").replace(home + os.sep, "~/") for part in sys.argv]
     name = Path(program).name
+    if name == "__main__.py":
+        return shlex.join(["python", "-m", "agents.cli", *arguments])
     return shlex.join([*(["python"] if name.endswith(".py") else []), name, *arguments])
 
 

@@ -17,6 +17,7 @@ import importlib
 import inspect
 import os.path
 import re
+import shlex
 import sys
 import traceback
 from collections.abc import Callable, Iterable
@@ -242,11 +243,24 @@ _NAMED_PROGRAM = re.compile(r"([\w.-]{1,40})=(cmd:.*)", re.DOTALL)
 
 
 def short_name(spec: str | Player) -> str:
-    """What results and tables call a player: the short name that was given to a program, or its name as it was written."""
+    """What results and tables call a player: its name as it was written; of a program its short name, or its command without directories.
+
+    Results and records are exchanged, and directories are those of one machine.
+    """
     if not isinstance(spec, str):
         return spec.name
-    named = _NAMED_PROGRAM.fullmatch(spec)
-    return named[1] if named else spec
+    if named := _NAMED_PROGRAM.fullmatch(spec):
+        return named[1]
+    return f"cmd:{_without_directories(spec[4:])}" if spec.startswith("cmd:") else spec
+
+
+def _without_directories(command: str) -> str:
+    try:
+        words = [word.rpartition("=") for word in shlex.split(command)]
+    except ValueError:
+        # It cannot be started either.
+        return command
+    return " ".join(option + equals + (os.path.basename(value) or value) for option, equals, value in words)
 
 
 def parse_player(text: str) -> PlayerSpec:
