@@ -22,7 +22,7 @@ RUN python -m pip install --no-cache-dir --constraint constraints.txt ${TORCH_IN
  && rm *.whl constraints.txt
 USER gin
 # A volume that is mounted there belongs to its owner.
-RUN mkdir -p .local/share/ginenv
+RUN mkdir -p -m 700 .local/share/ginenv
 RUN gin warm
 EXPOSE 8377
 ENTRYPOINT ["gin"]

@@ -182,12 +182,13 @@ def replacing(directory: Path, keep: bool = False) -> Iterator[Path]:
         for path in made.rglob("*"):
             if path.is_file():
                 _flush(path)
-        if directory.exists():
-            directory.rename(before)
         try:
+            if directory.exists():
+                directory.rename(before)
             made.rename(directory)
         except BaseException:
-            if before.exists():
+            # With what is beside, the old one would be removed.
+            if before.exists() and not directory.exists():
                 before.rename(directory)
             raise
 

@@ -91,6 +91,19 @@ def handle_stops(handler: Any) -> None:
             signal.signal(stop, handler)
 
 
+@contextmanager
+def stops_handled(handler: Any) -> Iterator[None]:
+    """Within this context a handler gets the signals that ask a program to stop; in other threads than the main one, nobody does."""
+    before = {stop: signal.getsignal(stop) for stop in STOPS} if _in_main_thread() else {}
+    if before:
+        handle_stops(handler)
+    try:
+        yield
+    finally:
+        for stop, earlier in before.items():
+            signal.signal(stop, earlier)
+
+
 class DeferredInterrupts:
     """The state of interrupts while they are held.
 

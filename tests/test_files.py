@@ -74,6 +74,23 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
         check_writable(tmp_path / "directory")
 
 
+def test_an_interrupt_between_two_renames_leaves_the_old_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rename = Path.rename
+
+    def interrupted(self: Path, target: Path) -> None:
+        rename(self, target)
+        raise KeyboardInterrupt
+
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "kept").touch()
+    monkeypatch.setattr(Path, "rename", interrupted)
+    with pytest.raises(KeyboardInterrupt), replacing(tmp_path / "run"):
+        pass
+    assert (tmp_path / "run" / "kept").exists() and len(list(tmp_path.iterdir())) == 1
+
+
 def test_files_have_the_modes_that_the_user_wants(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def mode(path: Path) -> int:
         return path.stat().st_mode & 0o777

@@ -5,19 +5,22 @@ from __future__ import annotations
 import os
 import shutil
 import socket
+import time
 from collections.abc import Iterator
-from concurrent.futures import Executor
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from agents.arena import MatchSettings, play_match
+from agents.arena import MatchSettings, play_match, sent_players
 from agents.arena.configs import TournamentConfig
 from agents.arena.executors import open_executor
 from agents.arena.sent_players import received_player, send_player
 from agents.arena.tournament import Tournament
+from agents.files import replacing
 from agents.network.checkpoint import load_checkpoint, save_checkpoint
 from agents.network.nets import Actor
 from ginenv.errors import GinError
@@ -62,6 +65,23 @@ def test_a_directory_in_an_option_is_sent(checkpoint: Path, tmp_path: Path, monk
     there = parse_player(str(received_player(send_player(f'search:network="{checkpoint}",worlds=2'))))
     assert there.kind == "search" and there.options["worlds"] == "2"
     assert load_checkpoint(there.options["network"])[1] == load_checkpoint(checkpoint)[1]
+
+
+def test_workers_of_a_machine_that_receive_a_player_at_once_write_it_once(
+    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GINENV_CACHE_DIR", str(tmp_path / "cache"))
+    written: list[Path] = []
+
+    def slowly(directory: Path) -> AbstractContextManager[Path]:
+        written.append(directory)
+        time.sleep(0.2)
+        return replacing(directory)
+
+    monkeypatch.setattr(sent_players, "replacing", slowly)
+    sent = send_player(str(checkpoint))
+    with ThreadPoolExecutor(3) as threads:
+        assert len({str(player) for player in threads.map(received_player, [sent] * 3)}) == len(written) == 1
 
 
 def test_names_without_directories_are_sent_as_they_are() -> None:

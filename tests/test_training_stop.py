@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import torch
 
+import agents.network.model_card as cards
 import agents.training.evaluation as evaluation
 import agents.training.run as runs
 from agents.arena import play_match
@@ -280,3 +281,11 @@ def test_seeds_are_runs_of_their_own(run: Path) -> None:
     assert [made_of(seeds / f"seed-{seed}" / "best")["config"]["seed"] for seed in (1, 2)] == [1, 2]
     with pytest.raises(GinError, match="one run"):
         train_command(run.parent / "tiny.yaml", seeds, seeds=2, export=run.parent / "export")
+
+
+def test_an_interrupt_between_two_seeds_ends_both(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (run.parent / "tiny.yaml").write_text(json.dumps(TINY))
+    monkeypatch.setattr(cards, "write_card", lambda checkpoint: os.kill(os.getpid(), signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt):
+        train_command(run.parent / "tiny.yaml", run.parent / "stopped", seeds=2)
+    assert not (run.parent / "stopped" / "seed-2").exists()

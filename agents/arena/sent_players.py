@@ -11,6 +11,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from filelock import FileLock
+
 from agents.files import read_bytes, replacing, writing
 from ginenv.engine.kernel_cache import cache_root
 from ginenv.errors import GinError, reason_of
@@ -86,11 +88,12 @@ def _kept(files: Files) -> Path:
     if (cache := cache_root()) is None:
         raise GinError("there is no directory for players in which nobody else may write; GINENV_CACHE_DIR names one")
     directory = cache / f"player-{digest.hexdigest()[:32]}"
-    # It appears only when it is complete.
-    if not directory.exists():
-        with writing(directory), replacing(directory) as made:
-            for name, content in files.items():
-                (made / os.path.basename(name)).write_bytes(content)
+    # Many workers of a machine receive it at once; what one of them reads, no other may replace.
+    with writing(directory), FileLock(cache / "players.lock"):
+        if not directory.exists():
+            with replacing(directory) as made:
+                for name, content in files.items():
+                    (made / os.path.basename(name)).write_bytes(content)
     with suppress(OSError):
         # The cache drops what nobody has used for long.
         os.utime(directory)

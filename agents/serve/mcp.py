@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import signal
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -14,6 +13,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult, TextContent
 from pydantic import Field, ValidationError
 
+from agents.interrupts import handle_stops
 from agents.play.hints import FORMULAS, hint
 from agents.play.moves import Turn
 from agents.programs.messages import sentence_of
@@ -191,7 +191,6 @@ def _hint(hand: _Hand) -> str:
 
 def serve(sessions: Sessions) -> None:
     """Serves one client until it closes the input, or a signal ends it."""
-    for stop in (signal.SIGINT, signal.SIGTERM):
-        # At once: a thread waits for the input, and nothing is left to be kept.
-        signal.signal(stop, lambda number, frame: os._exit(128 + number))
+    # At once: a thread waits for the input, and nothing is left to be kept.
+    handle_stops(lambda number, frame: os._exit(128 + number))
     HandTools(sessions).run("stdio")

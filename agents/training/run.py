@@ -8,7 +8,6 @@ import platform
 import shutil
 import signal
 import sys
-import threading
 import time
 from contextlib import ExitStack
 from dataclasses import asdict
@@ -20,7 +19,7 @@ from filelock import FileLock, Timeout
 from agents.arena.matches import check_names
 from agents.config import TrainConfig
 from agents.files import check_own, check_writable, read_json, write_json, writing
-from agents.interrupts import handle_stops, leave_terminal
+from agents.interrupts import leave_terminal, stops_handled
 from agents.network.checkpoint import CheckpointError, load_checkpoint, load_critic, read_metadata, save_checkpoint
 from agents.network.features import NUM_HEURISTIC_FEATURES
 from agents.network.player import PLAYED, NetworkPlayer, network_directory
@@ -162,22 +161,20 @@ class TrainingRun:
         Returns:
             Whether it came to its end and was measured there.
         """
-        if threading.current_thread() is threading.main_thread():
-            # No other thread gets signals.
-            handle_stops(self._ask_to_stop)
-        try:
-            if not self.is_finished:
-                return self._train()
-            if self.main:
-                self.console.print(
-                    f"{self.out} came to its end at {self.learner.decisions:,} decisions; more of them (--set decisions=...) go on",
-                    markup=False,
-                    soft_wrap=True,
-                )
-            return True
-        finally:
-            self.lock.release()
-            self.learner.workers.close()
+        with stops_handled(self._ask_to_stop):
+            try:
+                if not self.is_finished:
+                    return self._train()
+                if self.main:
+                    self.console.print(
+                        f"{self.out} came to its end at {self.learner.decisions:,} decisions; more of them (--set decisions=...) go on",
+                        markup=False,
+                        soft_wrap=True,
+                    )
+                return True
+            finally:
+                self.lock.release()
+                self.learner.workers.close()
 
     def _train(self) -> bool:
         learner = self.learner

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import unquote
 
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -37,12 +38,16 @@ class RootPath:
 
     def __init__(self, app: ASGIApp, root: str) -> None:
         self.app, self.root = app, root
+        # A server hands paths on without their escapes.
+        self._begins = f"{unquote(root)}/"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers a request."""
         if scope["type"] != "http":
             return await self.app(scope, receive, send)
-        path = scope["path"].removeprefix(self.root) if scope["path"].startswith(f"{self.root}/") else scope["path"]
+        path = scope["path"]
+        if path.startswith(self._begins):
+            path = path[len(self._begins) - 1 :]
         waiting: list[Message] = []
 
         async def moved(message: Message) -> None:
