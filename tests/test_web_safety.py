@@ -131,8 +131,9 @@ def test_under_a_path_every_address_is_under_it(sessions, stripped):
     for page in ("/", "/table", "/rules", "/players", "/watch", "/learned?level=level-1", "/records"):
         answer = client.get(here + page)
         assert answer.status_code == 200
-        addresses = re.findall(r'"(/[^"]*)"', answer.text)
-        assert addresses and all(address.startswith(f"{root}/") for address in addresses), page
+        # A value comes back to the server, which moves the redirect.
+        addresses = re.findall(r'(?<!value)="(/[^"]*)"', answer.text)
+        assert addresses and not [address for address in addresses if not address.startswith(f"{root}/")], page
         assert int(answer.headers["content-length"]) == len(answer.content)
     style = re.search(r'href="([^"]*table\.css[^"]*)"', client.get(f"{here}/").text)
     assert style and client.get(style[1].removeprefix(root) if stripped else style[1]).status_code == 200
