@@ -56,6 +56,7 @@ def test_a_share_of_all_or_none_has_an_interval_by_the_number_of_pairs():
     plain = ratio(between.pair_scores, np.ones(40))
     assert 0 < between.share.mean < 1 and between.share.to_dict() == plain.to_dict()
     # Pairs that are all alike without being won whole, and few pairs that are not.
+    assert proportion(np.array([0.5, 1.0]), np.ones(2)).half <= 1
     even, few = proportion(np.full(2, 0.5), np.ones(2)), proportion(np.array([0.9, 0.95, 1.0, 1.0, 1.0]), np.ones(5))
     assert (even.low, even.mean, even.high) == (0, 0.5, 1) and few.mean + few.half > 1 == few.high and few.low > 0
 

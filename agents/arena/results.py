@@ -157,7 +157,8 @@ def proportion(numerator: np.ndarray, denominator: np.ndarray) -> Estimate:
     # Equal sums of floats may differ in the last bits.
     if half < 1e-9:
         half = 1 - TAIL ** (1 / np.count_nonzero(denominator))
-    return Estimate(found.mean, half, 0.0, 1.0)
+    # From 0 to 1 is all that there is.
+    return Estimate(found.mean, min(half, 1.0), 0.0, 1.0)
 
 
 def add_stats(parts: Iterable[np.ndarray]) -> np.ndarray:

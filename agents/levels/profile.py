@@ -190,7 +190,7 @@ def _change(path: Path, level: Level, opponent: str, record: Callable[[_File], _
     """
     try:
         private_directory(path.parent)
-        with FileLock(path.with_suffix(".lock")):
+        with FileLock(path.with_suffix(".lock"), mode=0o600):
             file = _read(path, level.name)
             opponents = file.opponents | {canonical_name(opponent, file.opponents): record(file)}
             file = file.model_copy(update={"opponents": opponents})
@@ -314,7 +314,7 @@ def reset_level(home: Path, level: Level) -> str:
     what = "it had learned nothing"
     try:
         if path.exists():
-            with FileLock(path.with_suffix(".lock")):
+            with FileLock(path.with_suffix(".lock"), mode=0o600):
                 path.unlink(missing_ok=True)
             what = "what it had learned is gone"
     except OSError as error:

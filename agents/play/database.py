@@ -142,7 +142,7 @@ class Database:
         opening = path.with_name(f"{path.name}.lock")
         if path.exists() and not path.is_file():
             raise FileError(f"{path} cannot be used: it is no file")
-        with writing(opening), FileLock(opening, timeout=_PATIENCE), self._store_errors():
+        with writing(opening), FileLock(opening, timeout=_PATIENCE, mode=0o600), self._store_errors():
             if not path.exists():
                 # SQLite gives the files that it writes beside this one the same mode.
                 path.touch(0o600)

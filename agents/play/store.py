@@ -170,7 +170,7 @@ class Home:
         # "." and ".." mean something else to a file system.
         path = self.path / "locks" / quote(casefolded(name), safe=" ").replace(".", "%2E")
         # Shared by threads: the one that serves a table need not be the one that opened the file.
-        lock = FileLock(path, blocking=False, thread_local=False)
+        lock = FileLock(path, mode=0o600, blocking=False, thread_local=False)
         with writing(path):
             try:
                 lock.acquire()
