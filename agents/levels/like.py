@@ -12,6 +12,7 @@ from agents.datasets.source import RecordedGames
 from agents.levels.profile import most_shown
 from agents.opponent_model.imitation import Imitation, full_weights
 from agents.opponent_model.posterior import Posteriors, shipped_prior
+from agents.player_names import canonical_name
 from ginenv.engine.actions import PHASE_OVER
 from ginenv.errors import GinError, quoted, unknown_name
 from ginenv.view.view import make_views
@@ -51,13 +52,19 @@ def _of_record(path: str, name: str | None) -> np.ndarray:
         names.update(*group.players)
         if name is None and group.players:
             name = group.players[0][0]
-        seats = np.array([pair.index(name) if name in pair else -1 for pair in group.players], np.int64)
+        seats = np.array([_seat_of(name, pair) for pair in group.players], np.int64)
         chosen = (seats >= 0) & (group.states["phase"] == PHASE_OVER)
         views = make_views(group.states[chosen], 1 - seats[chosen])
         posteriors.learn(views, np.zeros(len(views), np.int64))
-    if name not in names:
+    if canonical_name(name or "", names) not in names:
         raise GinError(f"like: {unknown_name('player', str(name), sorted(names))}")
     return posteriors.records
+
+
+def _seat_of(name: str | None, pair: tuple[str, str]) -> int:
+    """The seat of a player whose name is written in any way; -1 for another's game."""
+    written = canonical_name(name or "", pair)
+    return pair.index(written) if written in pair else -1
 
 
 def _groups(path: str) -> Iterable[Hands]:
