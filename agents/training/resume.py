@@ -107,8 +107,8 @@ def read_saved_run(
         command: that continues it.
 
     Returns:
-        The commands that began and continued it, oldest first, without this one; and the decisions after which its last checkpoint was
-        measured, 0 if it was not.
+        The commands that began and continued it, oldest first, without this one; and the decisions after which it was last measured, 0
+        if it was not.
 
     Raises:
         GinError: if it holds a run that learned with other settings, or began from another checkpoint.
@@ -118,12 +118,12 @@ def read_saved_run(
         return [], 0
     about = read_metadata(out / "last")["about"]
     _check_parent(out, about, parent)
-    earlier, decisions = about.get("earlier_commands"), about.get("decisions")
+    earlier, curve = about.get("earlier_commands"), about.get("curve")
     commands = list(earlier) if isinstance(earlier, list) else []
     if about.get("command") not in (None, command):
         commands.append(about["command"])
     # After an interrupt there is a checkpoint, but no measurement of it.
-    return commands, decisions if about.get("panel") and isinstance(decisions, int) else 0
+    return commands, curve[-1]["decisions"] if curve else 0
 
 
 def _check_settings(out: Path, config: TrainConfig) -> None:
