@@ -166,6 +166,14 @@ def test_a_store_that_cannot_be_read_is_left_as_it_is(tmp_path):
     assert path.read_bytes() == before
 
 
+def test_no_text_of_a_store_from_elsewhere_commands_a_terminal(tmp_path):
+    with Home(tmp_path) as home:
+        home.create("Ann").close()
+    change(tmp_path, "UPDATE player SET name = ?", "\x1b]0;title\x07\x9bA")
+    with Home(tmp_path) as home:
+        assert [name.isprintable() for name in home.names()] == [True]
+
+
 def test_a_closed_store_holds_no_file(tmp_path):
     with Home(tmp_path) as home:
         ann = home.create("Ann")

@@ -123,6 +123,8 @@ _SCHEMA = (
 )
 # The longest text or value.
 _LONGEST = 64 << 20
+# Control characters but for blanks and ends of lines: a terminal would obey those in a file from elsewhere.
+_CONTROL = dict.fromkeys((*range(9), 11, 12, *range(14, 32), *range(127, 160)), "\ufffd")
 
 
 class Database:
@@ -148,6 +150,7 @@ class Database:
                 path.touch(0o600)
             self._file = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
             self._file.row_factory = sqlite3.Row
+            self._file.text_factory = lambda text: text.decode().translate(_CONTROL)
             self._file.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
             try:
                 is_new = self._is_new()
