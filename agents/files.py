@@ -146,10 +146,11 @@ def _new_beside(path: Path, mode: int) -> str:
 
 def copy_files(source: Path, to: Path) -> None:
     """Copies what a directory holds into another one; unlike ``shutil.copytree`` also where a file system knows no modes."""
-    for path in sorted(source.rglob("*")):
-        copy = to / path.relative_to(source)
+    for path in sorted(source.iterdir()):
+        copy = to / path.name
         if path.is_dir():
             copy.mkdir(exist_ok=True)
+            copy_files(path, copy)
         else:
             shutil.copyfile(path, copy)
             with contextlib.suppress(OSError):
