@@ -177,7 +177,7 @@ def replacing(directory: Path, keep: bool = False) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix=f".{directory.name}.", dir=directory.parent) as beside:
         made, before = Path(beside) / directory.name, Path(beside) / "before"
         made.mkdir(stat.S_IMODE(directory.stat().st_mode) | stat.S_IRWXU if directory.exists() else 0o777)
-        if keep:
+        if keep and directory.is_dir():
             copy_files(directory, made)
         yield made
         for path in made.rglob("*"):
