@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from agents import cli
-from agents.files import LEFT_OVER_SECONDS, FileError, check_writable, replacing, write_json, write_text
+from agents.files import LEFT_OVER_SECONDS, FileError, check_writable, copy_files, replacing, write_json, write_text
 from ginenv.errors import UnknownNameError
 from ginenv.tables.players import make_player
 from tests.support.refusals import refuses
@@ -72,6 +72,16 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     (tmp_path / "directory").symlink_to(tmp_path / "disk")
     with refuses(FileError, tmp_path / "disk"):
         check_writable(tmp_path / "directory")
+
+
+def test_a_linked_directory_is_copied_with_its_files(tmp_path: Path) -> None:
+    source, out, elsewhere = (tmp_path / name for name in ("source", "out", "elsewhere"))
+    for directory in (source, out, elsewhere):
+        directory.mkdir()
+    write_text(elsewhere / "card", "9C")
+    (source / "linked").symlink_to(elsewhere)
+    copy_files(source, out)
+    assert (out / "linked" / "card").read_text() == "9C"
 
 
 def test_an_interrupt_between_two_renames_leaves_the_old_directory(
