@@ -170,7 +170,7 @@ def test_names_that_are_not_utf8_and_names_with_brackets_are_played_printed_and_
     assert done.returncode == 0 and not done.stderr.count(b"Traceback"), done.stderr
     written = json.loads((tmp_path / "x.json").read_text())
     [match] = written["matches"]
-    assert [os.fsencode(name) for name in match["players"]] == players and not match["faults"]
+    assert [os.fsencode(name) for name in match["players"]] == [b"cmd:b]", b"cmd:bot\xff"] and not match["faults"]
     # And the command that repeats it.
     assert written["command"].startswith("python evaluate.py '")
     # A long name is broken at the end of a line.
