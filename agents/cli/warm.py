@@ -97,6 +97,8 @@ def _analysis() -> None:
 def _levels() -> None:
     for level in ("level-1", "level-4"):
         rehearse(level, lambda session: None, _RULES)
+    # Luck of actions is only subtracted for a player whose probabilities are known.
+    play_match("level-1", "simple", rules=_RULES, pairs=1, unit="games")
 
 
 def _training() -> None:
