@@ -28,7 +28,6 @@ from agents.network.checkpoint import (
 from agents.network.inputs import expand_cards, expand_legal
 from agents.network.nets import NUM_BOTS, NUM_FUTURE, POINT_REWARD, Actor, FrozenActor
 from agents.network.player import NetworkPlayer, load_network
-from agents.network.sampling import sample_action, sample_actions
 from agents.training.legend import FIGURES, LEGEND, figures_text
 from agents.training.run import TrainingRun
 from agents.training.selfplay import STEP, Rollout, generalised_advantages, make_batch, write_next_actions
@@ -38,6 +37,7 @@ from ginenv.engine.cards import mask_of
 from ginenv.engine.melds import deadwood
 from ginenv.errors import GinError
 from ginenv.tables.players import make_player
+from ginenv.view.sampling import sample_action, sample_actions
 from tests.support.level_scenes import write_small_level
 from tests.support.training_scenes import TINY
 

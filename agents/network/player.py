@@ -10,7 +10,6 @@ from agents.network.checkpoint import CheckpointError, load_checkpoint
 from agents.network.commitment import bind_to_gin
 from agents.network.inputs import actor_inputs
 from agents.network.nets import FrozenActor, has_bfloat16_units
-from agents.network.sampling import sample_actions, write_policy
 from ginenv.bots.hand_kernels import choose_lay_off, choose_spread
 from ginenv.engine.actions import NUM_ACTIONS, PHASE_LAYOFF, PHASE_SPREAD
 from ginenv.engine.jit import kernel, mix
@@ -18,6 +17,7 @@ from ginenv.engine.state import as_batch
 from ginenv.errors import GinError, must_be
 from ginenv.tables.players import BasePlayer
 from ginenv.view.encoding import OBSERVATION_SIZE, encode
+from ginenv.view.sampling import sample_actions, write_policy
 from ginenv.view.view import VIEW
 
 # The strongest trained network.

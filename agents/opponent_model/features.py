@@ -14,10 +14,12 @@ from ginenv.bots.hand_kernels import (
     joins_meld,
     least_deadwood,
     live_ways,
+    near_in_suit,
+    two_away,
 )
 from ginenv.engine.cards import ALL_CARDS
 from ginenv.engine.jit import ctz, kernel, popcount
-from ginenv.engine.melds import RANK_COLUMN, SUIT_BITS, card_points, deadwood, melded_cards, points_of
+from ginenv.engine.melds import RANK_COLUMN, card_points, deadwood, melded_cards, points_of
 
 # Of each card that it may discard.
 DISCARDS = (
@@ -63,13 +65,6 @@ _QUEEN = 11
 
 
 @kernel
-def _two_away(card, cards):
-    rank = card % 13
-    suit = (cards >> (card - rank)) & SUIT_BITS
-    return ((suit << 2 | suit >> 2) >> rank) & 1 == 1
-
-
-@kernel
 def discard_rows(cards, allowed, t, hand_size, rows):
     """Writes the features of the allowed discards from eleven cards.
 
@@ -107,7 +102,7 @@ def discard_rows(cards, allowed, t, hand_size, rows):
         row[3] = 1.0 if others & (RANK_COLUMN << (card % 13)) else 0.0
         neighbour = has_neighbour(card, cards)
         row[4] = 1.0 if neighbour else 0.0
-        row[5] = 1.0 if not neighbour and _two_away(card, cards) else 0.0
+        row[5] = 1.0 if not neighbour and two_away(card, cards) else 0.0
         row[6] = points / 10
         row[7] = points / 10 * turn
         row[8] = 1.0 if card % 13 >= _QUEEN else 0.0
@@ -138,7 +133,7 @@ def draw_row(cards, t, limit, row):
         return
     row[2] = saved / 10
     row[3] = 1.0 if cards & (RANK_COLUMN << (card % 13)) else 0.0
-    row[4] = 1.0 if has_neighbour(card, cards) or _two_away(card, cards) else 0.0
+    row[4] = 1.0 if near_in_suit(card, cards) else 0.0
     row[5] = 1.0 if card_points(card) <= 3 else 0.0
     row[6] = 1.0 if after <= limit else 0.0
     row[7] = 1.0 if t.first else 0.0

@@ -13,10 +13,10 @@ from __future__ import annotations
 import numpy as np
 
 from agents.opponent_model.turns import read_turns
-from ginenv.bots.hand_kernels import beside, joins_meld, pairs
+from ginenv.bots.hand_kernels import beside, joins_meld, paired
 from ginenv.engine.engine import next_word
 from ginenv.engine.jit import below, ctz, kernel, popcount
-from ginenv.engine.melds import RANK_COLUMN, SUIT_BITS, card_points, deadwood, melded_cards, points_of
+from ginenv.engine.melds import RANK_COLUMN, card_points, deadwood, melded_cards, points_of
 
 FEATURES = (
     "logits of the cards",
@@ -47,30 +47,20 @@ _DECLINES = 0.3  # probability of not knocking when it could
 
 
 @kernel
-def _paired(cards):
-    """Cards of a mask that have another card of their rank, or one at most two ranks away in their suit."""
-    found = pairs(cards) * RANK_COLUMN
-    for suit in range(4):
-        suit_cards = (cards >> (13 * suit)) & SUIT_BITS
-        found |= ((suit_cards << 1 | suit_cards << 2 | suit_cards >> 1 | suit_cards >> 2) & SUIT_BITS) << (13 * suit)
-    return found & cards
-
-
-@kernel
 def _discard_chance(cards, card, taken, limit):
     """Probability that the opponent discards this card from eleven and does not knock."""
     bit = np.int64(1) << card
     loose = cards & ~melded_cards(cards)
     if not loose & bit:
         return _BREAKS_MELD if loose & ~taken else 1.0
-    paired = _paired(cards)
+    partnered = paired(cards)
     free = loose & ~taken
     weights = 0.0
     own = 1.0
     count = 0
     while free:
         one = free & -free
-        cost = _PAIR if paired & one else 0.0
+        cost = _PAIR if partnered & one else 0.0
         weight = np.exp((card_points(ctz(one)) - cost) / _HEAT)
         weights += weight
         if one == bit:

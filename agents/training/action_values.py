@@ -13,12 +13,12 @@ from torch import Tensor
 
 from agents.network.inputs import observe_state
 from agents.network.nets import Inputs
-from agents.network.sampling import list_actions
 from agents.training.batch_inputs import BatchInputs
 from agents.training.selfplay import Batch, Rollout, copy_state, declines, hand_reward, write_players
 from ginenv.engine.actions import NUM_ACTIONS, PHASE_OVER
 from ginenv.engine.engine import apply
 from ginenv.engine.jit import kernel
+from ginenv.view.sampling import list_actions
 from ginenv.view.view import VIEW
 
 # A row has a choice if its second most probable action is at least so probable. So many of the most probable actions are valued.

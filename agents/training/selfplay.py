@@ -20,7 +20,6 @@ from agents.network.bounds import BOUNDS, blank_all
 from agents.network.features import NUM_HEURISTIC_FEATURES, HeuristicFeatures
 from agents.network.inputs import SEEN_FIELDS, observe_state
 from agents.network.nets import GAME_REWARD, NUM_BOTS, NUM_FUTURE, POINT_REWARD, PRESENT
-from agents.network.sampling import list_actions, sample_action
 from agents.win_probability import EquityBank, chance_to_win, equity_bank, plays_for_points
 from ginenv.bots.hand_kernels import least_deadwood
 from ginenv.bots.population import PopulationPlayer
@@ -33,6 +32,7 @@ from ginenv.tables.kernels import CALLER, HAND_OVER, IDLE, TABLE, begin
 from ginenv.tables.players import Player
 from ginenv.tables.tables import Tables
 from ginenv.view.encoding import OBSERVATION_SIZE
+from ginenv.view.sampling import list_actions, sample_action
 from ginenv.view.view import VIEW
 
 NO_EQUITY = EquityBank(np.zeros(1, np.float32), np.zeros((0, 3), np.int64))

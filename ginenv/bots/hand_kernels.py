@@ -62,6 +62,30 @@ def has_neighbour(card, cards):
 
 
 @kernel
+def two_away(card, cards):
+    """Whether a mask holds a card two ranks above or below in the same suit."""
+    rank = card % 13
+    suit = (cards >> (card - rank)) & SUIT_BITS
+    return ((suit << 2 | suit >> 2) >> rank) & 1 == 1
+
+
+@kernel
+def near_in_suit(card, cards):
+    """Whether a mask holds a card one or two ranks away in the same suit."""
+    return has_neighbour(card, cards) or two_away(card, cards)
+
+
+@kernel
+def paired(cards):
+    """Cards of a mask that have another card of their rank in it, or one at most two ranks away in their suit."""
+    found = pairs(cards) * RANK_COLUMN
+    for suit in range(4):
+        suit_cards = (cards >> (13 * suit)) & SUIT_BITS
+        found |= ((suit_cards << 1 | suit_cards << 2 | suit_cards >> 1 | suit_cards >> 2) & SUIT_BITS) << (13 * suit)
+    return found & cards
+
+
+@kernel
 def highest_cards(cards):
     """The points of the most valuable card of a mask (0 for none)."""
     ranks = (cards | cards >> 13 | cards >> 26 | cards >> 39) & SUIT_BITS

@@ -19,6 +19,7 @@ from ginenv.bots.hand_kernels import (
     joins_meld,
     least_deadwood,
     live_ways,
+    near_in_suit,
     remembered,
     repeated,
     turn_of,
@@ -28,7 +29,8 @@ from ginenv.engine.actions import KNOCK, PHASE_DISCARD, PHASE_LAYOFF, PHASE_SPRE
 from ginenv.engine.bits import nth_bit
 from ginenv.engine.engine import NO_CARD
 from ginenv.engine.jit import below, ctz, kernel, mix, popcount
-from ginenv.engine.melds import RANK_COLUMN, SUIT_BITS, card_points, deadwood, melded_cards
+from ginenv.engine.melds import RANK_COLUMN, card_points, deadwood, melded_cards
+from ginenv.view.sampling import uniform_action
 
 # The upcards that a style takes: those that make a meld (the challenge's baseline); those that lower its deadwood by a meld, let it
 # knock, or save ``bar`` points; all; none.
@@ -94,19 +96,6 @@ _PATIENCE, _OVERLOOK, _BAIT = (
 # Discards this much worse in deadwood than the best one are skipped.
 _MARGIN = 12.0
 _MAX_CARDS = 11
-
-
-@kernel
-def _uniform_action(v, word):
-    """A uniformly random legal action of a view, by a random 64-bit word."""
-    discards = popcount(v.legal[0])
-    cards = discards + popcount(v.legal[1])
-    n = below(word, cards + popcount(v.legal[2]))
-    if n < discards:
-        return nth_bit(v.legal[0], n)
-    if n < cards:
-        return KNOCK + nth_bit(v.legal[1], n - discards)
-    return STOCK + nth_bit(v.legal[2], n - cards)
 
 
 @kernel
@@ -302,17 +291,9 @@ def _draws_on_impulse(v, st, word):
     chance = 0.0
     if st.pair_bait > 0 and v.hand & (RANK_COLUMN << (card % 13)):
         chance = st.pair_bait
-    if st.run_bait > chance and _near_in_suit(card, v.hand):
+    if st.run_bait > chance and near_in_suit(card, v.hand):
         chance = st.run_bait
     return chance > 0 and unit(word) < chance
-
-
-@kernel
-def _near_in_suit(card, cards):
-    """Whether a mask holds a card of the same suit one or two ranks away."""
-    rank = card % 13
-    suit = (cards >> (card - rank)) & SUIT_BITS
-    return ((suit << 1 | suit >> 1 | suit << 2 | suit >> 2) >> rank) & 1 == 1
 
 
 @kernel
@@ -340,7 +321,7 @@ def decide(v, st, seed):
     """The action of a ``STYLE`` record for a ``VIEW`` record; ``seed`` (uint64) is mixed with the view's ``luck``."""
     word = mix(v.luck ^ seed)
     if st.blunder > 0 and unit(word) < st.blunder:
-        return _uniform_action(v, mix(word))
+        return np.int64(uniform_action(v.legal, mix(word)))
     if v.phase == PHASE_DISCARD:
         return _discard(v, st, word)
     if v.phase == PHASE_SPREAD:
