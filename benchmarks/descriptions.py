@@ -186,7 +186,7 @@ _AGENTS = {
     "agents.programs.words": ("entry_words", "question_words", "rules_words"),
     "agents.levels.level": ("Level", "LevelSettings", "load_level"),
     "agents.levels.player": ("LevelPlayer",),
-    "agents.datasets.source": ("Expert", "PlayedGames"),
+    "agents.datasets.source": ("PlayedGames",),
     "agents.datasets.store": ("write_games",),
     "agents.datasets.load": ("Games",),
     "agents.config": ("TrainConfig", "NetworkConfig", "load_config"),

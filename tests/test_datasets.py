@@ -3,7 +3,6 @@
 import itertools
 import json
 from concurrent.futures import Executor
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from agents.cli.games import games as gin_games
 from agents.datasets import source
 from agents.datasets.load import Games
 from agents.datasets.schema import COLUMNS
-from agents.datasets.source import Expert, PlayedGames
+from agents.datasets.source import PlayedGames
 from agents.datasets.store import DatasetError, check_games, write_games
 from ginenv.errors import GinError
 from ginenv.hands.hand import Hand
@@ -42,16 +41,14 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_table_is_the_same_in_any_executor(
     file: Path, pool: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(source._TOGETHER, "games", 4)
-    settings, about = MatchSettings(seed=5), json.loads(pq.read_schema(file).metadata[b"ginenv"])
-    played = PlayedGames(("formula", "simple"), 8, settings, "knocker", pool)
-    for path, games in ((tmp_path / "there", played), (tmp_path / "here", replace(played, executor=None))):
-        write_games(path, games, about, Expert("knocker", 5))
-    assert (tmp_path / "there").read_bytes() == (tmp_path / "here").read_bytes()
+    monkeypatch.setitem(source._TOGETHER, "games", 6)
+    played = PlayedGames(("formula", "simple"), 12, MatchSettings(seed=5), "knocker", pool)
+    write_games(tmp_path / "there", played, {"players": []})
+    assert pq.read_table(tmp_path / "there").equals(pq.read_table(file))
     assert pq.ParquetFile(tmp_path / "there").num_row_groups == 2
 
 
-@pytest.mark.parametrize("rules", ["eaai", "ht1", "gc"])
+@pytest.mark.parametrize("rules", ["eaai", "ht1"])
 def test_lines_of_a_hand_are_those_of_its_positions(rules: str) -> None:
     for hand in play_game(rules, 3, hands=2).played:
         expected = [format_position(hand.after(count)) for count in range(len(hand.history))]
@@ -61,6 +58,8 @@ def test_lines_of_a_hand_are_those_of_its_positions(rules: str) -> None:
 def test_rows_are_the_decisions_as_the_engine_sees_them(file: Path) -> None:
     rows = pq.read_table(file).to_pylist()
     assert {row["game"] for row in rows} == set(range(12))
+    first = [next(row for row in rows if row["game"] == game and row["seat"] == 0)["player"] for game in range(12)]
+    assert first == ["formula", "simple"] * 6
     player = make_player("knocker", seed=5)
     for row in rows[::97]:
         hand = parse_position(row["position"])
@@ -94,12 +93,6 @@ def test_outcomes_are_those_of_the_hands_and_games(file: Path) -> None:
             assert first["won"] == (1 if outcome.winner == first["seat"] else -1)
 
 
-def test_who_sits_where_changes_from_game_to_game(file: Path) -> None:
-    rows = pq.read_table(file).to_pylist()
-    first = [next(row for row in rows if row["game"] == game and row["seat"] == 0)["player"] for game in range(12)]
-    assert first == ["formula", "simple"] * 6
-
-
 def test_hidden_columns_are_marked_and_left_out(file: Path) -> None:
     schema = pq.read_schema(file)
     hidden = {field.name for field in schema if field.metadata[b"hidden"] == b"true"}
@@ -122,12 +115,6 @@ def test_reading_back_finds_a_changed_row(file: Path, tmp_path: Path, capsys: py
     pq.write_table(changed, tmp_path / "changed.parquet")
     with refuses(DatasetError, row, "points", values[row]):
         check_games(tmp_path / "changed.parquet")
-
-
-def test_the_same_command_writes_the_same_rows(file: Path, tmp_path: Path) -> None:
-    played = PlayedGames(("formula", "simple"), 12, MatchSettings(seed=5))
-    write_games(tmp_path / "again.parquet", played, {"players": []}, Expert("knocker", 5))
-    assert pq.read_table(tmp_path / "again.parquet").equals(pq.read_table(file))
 
 
 def test_batches_hold_what_the_player_saw(file: Path) -> None:
@@ -163,8 +150,10 @@ def test_records_become_the_same_kind_of_table(tmp_path: Path, capsys: pytest.Ca
     matches = [play_game("eaai", seed, hands=3) for seed in (1, 2)]
     for number, match in enumerate(matches):
         (tmp_path / f"{number}.gin").write_text(format_record(match, ("ann", "bob")))
+    # One without a decision brings no row.
+    (tmp_path / "2.gin").write_text(format_record(Hand.deal("eaai", seed=1)))
     out = tmp_path / "games.parquet"
-    gin_games(["read", str(tmp_path / "0.gin"), str(tmp_path / "1.gin"), "--out", str(out)])
+    gin_games(["read", *(str(tmp_path / f"{number}.gin") for number in range(3)), "--out", str(out)])
     assert "2 games" in capsys.readouterr().out
     rows = pq.read_table(out).to_pylist()
     played = [hand for match in matches for hand in (match.played)]
@@ -209,12 +198,16 @@ def test_games_before_an_error_are_stored(tmp_path: Path) -> None:
     assert not (tmp_path / "none.parquet").exists()
 
 
-def test_what_is_no_table_is_refused(tmp_path: Path) -> None:
+def test_what_is_no_table_and_unknown_names_are_refused(file: Path, tmp_path: Path) -> None:
     (tmp_path / "text.parquet").write_text("no table")
     pq.write_table(pa.table({"a": [1]}), tmp_path / "other.parquet")
     for name in ("text.parquet", "other.parquet"):
         with refuses(DatasetError, name):
             Games(tmp_path / name)
+    with refuses(GinError, "'point'", "'points'"):
+        next(Games(file).batches(also=["point"]))
+    with refuses(GinError, "'nobody'"):
+        next(Games(file).batches(player="nobody"))
 
 
 def test_neither_a_table_nor_its_card_takes_the_place_of_something_else(tmp_path: Path) -> None:
@@ -237,13 +230,6 @@ def test_neither_a_table_nor_its_card_takes_the_place_of_something_else(tmp_path
         (tmp_path / "new.parquet").unlink()
 
 
-def test_unknown_columns_and_players_are_named(file: Path) -> None:
-    with refuses(GinError, "'point'", "'points'"):
-        next(Games(file).batches(also=["point"]))
-    with refuses(GinError, "'nobody'"):
-        next(Games(file).batches(player="nobody"))
-
-
 DOCS = Path(__file__).resolve().parent.parent / "docs" / "data.md"
 
 
@@ -252,11 +238,3 @@ def test_the_page_names_every_column_as_the_schema_does() -> None:
     for name, column in COLUMNS.items():
         more = "" if column.always else " (with `--expert`)"
         assert f"| `{name}` | {column.about}{more} | {'yes' if column.hidden else ''} |" in text
-
-
-def test_a_record_without_a_decision_brings_no_row(tmp_path: Path) -> None:
-    (tmp_path / "dealt.gin").write_text(format_record(Hand.deal("eaai", seed=1)))
-    (tmp_path / "played.gin").write_text(format_record(play_game("eaai", 1, hands=1)))
-    out = tmp_path / "games.parquet"
-    gin_games(["read", str(tmp_path / "dealt.gin"), str(tmp_path / "played.gin"), "--out", str(out)])
-    assert check_games(out).hands == 1

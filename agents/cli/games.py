@@ -13,10 +13,9 @@ from tyro.extras import SubcommandApp
 from agents.arena.configs import num_games, read_rules_argument
 from agents.arena.executors import open_executor
 from agents.arena.matches import MatchSettings, check_names
-from agents.datasets.data_card import card_path, is_card
-from agents.datasets.reader import open_games
-from agents.datasets.source import Expert, PlayedGames, RecordedGames
-from agents.datasets.store import INTERRUPTED, WriteResult, check_games, write_games
+from agents.datasets.schema import card_path, is_card
+from agents.datasets.source import PlayedGames, RecordedGames
+from agents.datasets.store import INTERRUPTED, WriteResult, check_games, open_games, write_games
 from agents.files import check_writable
 from agents.programs.player import BotLimits, fault_text
 from agents.reports.terminal import counted, plain_console, progress_bar, this_command
@@ -79,9 +78,7 @@ def play(
         open_executor(workers, ray) as executor,
         progress_bar(plain_console(stderr=True), count, f"{short_name(player)} – {short_name(other)}") as tick,
     ):
-        chosen = Expert(expert, seed) if expert else None
-        played = PlayedGames((player, other), count, settings, expert, executor)
-        written = write_games(out, played, about, chosen, tick)
+        written = write_games(out, PlayedGames((player, other), count, settings, expert, executor), about, tick)
     return _report(out, written, *began)
 
 
@@ -112,7 +109,7 @@ def read(
         "command": this_command(),
     }
     with progress_bar(plain_console(stderr=True), len(records), "records") as tick:
-        written = write_games(out, RecordedGames(records), about, Expert(expert, seed) if expert else None, tick)
+        written = write_games(out, RecordedGames(records, expert, seed), about, tick)
     return _report(out, written, *began)
 
 

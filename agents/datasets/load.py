@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from agents.datasets.reader import DatasetError, column_names, open_games, read_group
-from agents.datasets.store import replayed
-from ginenv.engine.actions import KNOCK, NUM_ACTIONS, STOCK
+from agents.datasets.store import column_names, open_games, read_group
 from ginenv.errors import GinError, check_integer, unknown_name
+from ginenv.view.encoding import encode_views
+from ginenv.view.view import action_masks
 
 if TYPE_CHECKING:
     from torch.utils.data import IterableDataset
@@ -87,18 +87,18 @@ class Games:
         if seed is not None:
             rng.shuffle(groups)
         for group in groups[share[0] :: share[1]].tolist():
-            table = read_group(self.path, self._file, group)
+            table, _, decisions = read_group(self.path, self._file, group)
+            columns = {name: _column(table[name]) for name in dict.fromkeys((*SEEN, *also))}
             rows = np.arange(len(table))
             if player:
-                rows = rows[table["player"].cast(pa.string()).to_numpy() == player]
+                rows = rows[_column(table["player"]) == player]
             if seed is not None:
                 rng.shuffle(rows)
-            try:
-                yield from _batches(table, rows, size, [*SEEN, *also])
-            except DatasetError as error:
-                raise DatasetError(
-                    f"{self.path}: row group {group + 1} of {self._file.num_row_groups}: {error}"
-                ) from None
+            for first in range(0, len(rows), size):
+                batch = rows[first : first + size]
+                views = decisions.views[batch]
+                seen = {"observation": encode_views(views), "mask": action_masks(views)}
+                yield seen | {name: values[batch] for name, values in columns.items()}
 
     def torch(self, size: int = 4096, **options: Any) -> IterableDataset[dict[str, Any]]:
         """The batches as a dataset of torch tensors, for ``DataLoader(..., batch_size=None)``; its workers share the row groups.
@@ -107,18 +107,9 @@ class Games:
             size: rows in a batch.
             options: as for ``batches``, but without columns of text or lists.
         """
-        from agents.datasets.torch_batches import Batches
+        from agents.datasets.torch_batches import TorchBatches
 
-        return Batches(self, size, options)
-
-
-def _batches(table: pa.Table, rows: np.ndarray, size: int, names: list[str]) -> Iterator[dict[str, np.ndarray]]:
-    _, found = replayed(table, observations=True)
-    columns = {name: _column(table[name]) for name in dict.fromkeys(names)}
-    for first in range(0, len(rows), size):
-        chosen = rows[first : first + size]
-        batch = {"observation": found.observations[chosen], "mask": _masks(found.rows["legal"][chosen])}
-        yield batch | {name: values[chosen] for name, values in columns.items()}
+        return TorchBatches(self, size, options)
 
 
 def _column(values: pa.ChunkedArray) -> np.ndarray:
@@ -126,11 +117,3 @@ def _column(values: pa.ChunkedArray) -> np.ndarray:
         values = values.cast(pa.string())
     array = values.to_numpy()
     return array.astype(np.int64) if array.dtype.kind == "i" else array
-
-
-def _masks(legal: np.ndarray) -> np.ndarray:
-    """The legal actions in three masks ``int64[n, 3]`` as an action mask ``int8[n, 107]``."""
-    masks = np.zeros((len(legal), NUM_ACTIONS), np.int8)
-    for place, (first, last) in enumerate(((0, KNOCK), (KNOCK, STOCK), (STOCK, NUM_ACTIONS))):
-        masks[:, first:last] = legal[:, place : place + 1] >> np.arange(last - first) & 1
-    return masks

@@ -1,8 +1,11 @@
-"""The columns of a table of decisions: their types, what they mean, and which ones the seat to move could not see."""
+"""The columns of a table of decisions: their types, what they mean, and which ones the seat to move could not see; and the table's card."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import json
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -59,21 +62,79 @@ COLUMNS = {
         pa.list_(pa.float32()), "its value of each of them, as the expert counts it", hidden=True, always=False
     ),
 }
-HIDDEN = tuple(name for name, column in COLUMNS.items() if column.hidden)
 
 
-def schema_of(about: bytes, expert: bool, values: bool) -> pa.Schema:
+def schema_of(about: dict[str, Any], further: Collection[str]) -> pa.Schema:
     """The schema of a file; every field says what it holds and whether it was hidden from the player.
 
     Args:
-        about: how the file was made, as JSON.
-        expert: whether the file has the expert's action.
-        values: whether the file has the expert's values.
+        about: how the file was made, as plain JSON values.
+        further: names of the columns that are present besides those that always are.
     """
-    wanted = {"expert_action": expert, "expert_actions": values, "expert_values": values}
     fields = [
         pa.field(name, column.type, metadata={"about": column.about, "hidden": str(column.hidden).lower()})
         for name, column in COLUMNS.items()
-        if column.always or wanted[name]
+        if column.always or name in further
     ]
-    return pa.schema(fields, metadata={"ginenv": about, "hidden": ",".join(f.name for f in fields if f.name in HIDDEN)})
+    hidden = ",".join(field.name for field in fields if COLUMNS[field.name].hidden)
+    return pa.schema(fields, metadata={"ginenv": json.dumps(about), "hidden": hidden})
+
+
+def card_path(path: str | Path) -> Path:
+    """The path of a table's card: ``games.md`` for ``games.parquet``."""
+    return Path(path).with_suffix(".md")
+
+
+def is_card(card: Path, path: Path) -> bool:
+    """Whether a file is the card of such a table."""
+    with card.open(encoding="utf-8", errors="replace") as file:
+        return file.readline().rstrip("\n") == f"# {path.name}"
+
+
+_CARD = """# {name}
+
+Gin rummy, one row a decision: {counts}. Parquet, compressed with zstd; a row group holds whole hands.
+
+## How it was made
+
+{made}
+
+Deals come from the stream for learning (`agents.deal_streams`), which nothing that is reported is measured on. The same
+command writes the same rows, but where a program from outside plays. `gin games check FILE` plays every hand again
+and compares.
+
+## Columns
+
+| column | what it holds | hidden from the seat to move |
+| --- | --- | --- |
+{columns}
+
+A policy that reads a hidden column cheats; loaders leave them out unless they are asked for by name. The schema's
+metadata says the same: each field has `about` and `hidden`.
+
+## Limits
+
+- The actions are those of the players named above: they show how these play, not how gin rummy ought to be played,
+  nor how people play it.
+- What a hand or a game came to is mostly luck with the cards: `points` has a standard deviation of 25 to 30.
+- Decisions of one hand, and hands of one game, are not independent; split by `game`.
+"""
+
+
+def data_card(path: str | Path, columns: list[str], about: dict[str, Any], counts: dict[str, int]) -> str:
+    """The card of a table as Markdown.
+
+    Args:
+        path: path of the table.
+        columns: names of its columns.
+        about: how it was made; values that are empty are left out.
+        counts: numbers of ``games``, ``hands`` and ``decisions``.
+    """
+    told = {name: ", ".join(value) if isinstance(value, list) else value for name, value in about.items()}
+    rows = [(name, COLUMNS[name]) for name in columns]
+    return _CARD.format(
+        name=Path(path).name,
+        counts=", ".join(f"{value:,} {what}" for what, value in counts.items()),
+        made="\n".join(f"- {name}: {value}" for name, value in told.items() if value not in ("", None)),
+        columns="\n".join(f"| `{name}` | {column.about} | {'yes' if column.hidden else ''} |" for name, column in rows),
+    )

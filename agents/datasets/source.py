@@ -15,13 +15,11 @@ from agents.arena.executors import chunks, in_order, run_tasks
 from agents.arena.lockstep import FORFEIT_POINTS, Lockstep, Observer, make_jobs
 from agents.arena.matches import PROGRAM_GAMES, MatchSettings, make_side
 from agents.arena.statistics import Statistics
-from agents.datasets.rows import Hands, decisions_of
+from agents.datasets.rows import Hands, decisions_of, hands_of_record
 from agents.deal_streams import Domain, deal_keys, luck_words
 from agents.programs.player import forfeiting
-from ginenv.engine.engine import NOBODY, STATE
-from ginenv.errors import GinError
-from ginenv.hands.records import Record, read_record
-from ginenv.hands.text import parse_position
+from ginenv.engine.engine import NOBODY
+from ginenv.hands.records import read_record
 from ginenv.tables.kernels import GAME, HAND
 from ginenv.tables.players import Player, close_players, make_player, short_name
 
@@ -40,29 +38,20 @@ class _Collector(Observer):
         self.parts.append((play.states[rows], play.jobs_at[rows], play.tables["player"][rows]))
 
 
-class Expert:
-    """A player that says what it would have played; a search also says what each action is worth.
-
-    Args:
-        name: name of the player.
-        seed: seed of its choices.
-    """
-
-    def __init__(self, name: str, seed: int) -> None:
-        self.player: Player = make_player(name, seed)
-        self.examine = getattr(self.player, "examine", None)
-
-    def columns(self, views: np.ndarray) -> dict[str, Any]:
-        """Its columns for ``VIEW[n]``."""
-        if self.examine is None:
-            return {"expert_action": np.asarray(self.player.act(views)).astype(np.int8)}
-        found = [self.examine(views[i : i + 1]) for i in range(len(views))]
-        compared = [one.candidates if len(one.candidates) > 1 else one.candidates[:0] for one in found]
-        return {
-            "expert_action": np.array([one.candidates["action"][one.best] for one in found], np.int8),
-            "expert_actions": [one["action"].astype(np.int8) for one in compared],
-            "expert_values": [one["value"].astype(np.float32) for one in compared],
-        }
+def ask_expert(expert: Player, hands: Hands) -> Hands:
+    """The hands with what a player would have played in each decision; a search also says what each action is worth."""
+    views = decisions_of(hands.states).views
+    examine = getattr(expert, "examine", None)
+    if examine is None:
+        return replace(hands, expert={"expert_action": np.asarray(expert.act(views)).astype(np.int8)})
+    examined = [examine(views[i : i + 1]) for i in range(len(views))]
+    compared = [one.candidates if len(one.candidates) > 1 else one.candidates[:0] for one in examined]
+    columns: dict[str, Any] = {
+        "expert_action": np.array([one.candidates["action"][one.best] for one in examined], np.int8),
+        "expert_actions": [one["action"].astype(np.int8) for one in compared],
+        "expert_values": [one["value"].astype(np.float32) for one in compared],
+    }
+    return replace(hands, expert=columns)
 
 
 @dataclass(frozen=True)
@@ -71,9 +60,9 @@ class PlayedGames:
 
     Attributes:
         players: names of both players.
-        count: number of jobs: games or single hands.
+        count: number of games or single hands, as the settings say.
         settings: the match settings.
-        expert: name of a player that is asked about every decision where an executor plays; its seed is the match's.
+        expert: name of a player that is asked about every decision; its seed is the match's.
         executor: plays groups of hands in its processes; ``None`` plays them here.
     """
 
@@ -91,71 +80,58 @@ class PlayedGames:
         Raises:
             GinError: if a player cannot be made, fails, or answers with an illegal action.
         """
+        names = (*self.players, self.expert) if self.expert else self.players
         groups = chunks(self.count, _TOGETHER[self.settings.unit])
         if self.executor is None:
-            with self._sides(self.players) as sides:
-                yield from (self._play(sides, first, count) for first, count in groups)
-            return
-        names = (*self.players, self.expert) if self.expert else self.players
-        tasks = ((names, (replace(self, executor=None), first, count)) for first, count in groups)
-        yield from in_order(run_tasks(self.executor, play_group, tasks))
+            with self.made(names) as players:
+                yield from (self.play(players, *group) for group in groups)
+        else:
+            alone = replace(self, executor=None)
+            tasks = ((names, (alone, *group)) for group in groups)
+            yield from in_order(run_tasks(self.executor, play_group, tasks))
 
     @contextmanager
-    def _sides(self, names: Sequence[str]) -> Iterator[tuple[Player, Player]]:
-        sides = (make_side(names[0], self.settings, 0), make_side(names[1], self.settings, 1))
+    def made(self, names: Sequence[str]) -> Iterator[list[Player]]:
+        """Both players, and the expert if there is a third name."""
+        players = [make_side(name, self.settings, side) for side, name in enumerate(names[:2])]
         try:
-            yield sides
+            players += [make_player(name, self.settings.seed) for name in names[2:]]
+            yield players
         finally:
-            close_players(sides)
+            close_players(players)
 
-    def play_as(self, names: Sequence[str], first: int, count: int) -> Hands:
-        """Plays one group with players of these names, and asks the expert if a third is given."""
-        with self._sides(names) as sides:
-            hands = self._play(sides, first, count)
-        if len(names) == 2:
-            return hands
-        views = decisions_of(hands.states, views=True).views
-        return replace(hands, expert=Expert(names[2], self.settings.seed).columns(views))
-
-    def _play(self, sides: tuple[Player, Player], first: int, count: int) -> Hands:
-        jobs = _jobs(self.settings, first, count)
-        seen, statistics = _Collector(), Statistics(len(jobs))
-        unit = HAND if self.settings.unit == "hands" else GAME
+    def play(self, players: Sequence[Player], first: int, count: int) -> Hands:
+        """Plays one group of jobs, each with a deal of its own, and asks the expert if there is a third player."""
+        settings, numbers = self.settings, first + np.arange(count)
+        deals = Domain.TRAIN, settings.deals_seed(), first, count
+        sides = (players[0], players[1])
+        jobs = make_jobs(
+            deal_keys(*deals), luck_words(*deals, settings.salt), 2 * numbers[:, None] + np.arange(2), numbers & 1
+        )
+        collector, statistics = _Collector(), Statistics(count)
         with forfeiting(sides) as programs:
-            size, observers = PROGRAM_GAMES if programs else len(jobs), [seen, statistics]
-            Lockstep(
-                sides, self.settings.rules, jobs, size, unit, forfeit_points=FORFEIT_POINTS, observers=observers
-            ).run()
+            size = PROGRAM_GAMES if programs else count
+            unit = HAND if settings.unit == "hands" else GAME
+            observers = [collector, statistics]
+            Lockstep(sides, settings.rules, jobs, size, unit, forfeit_points=FORFEIT_POINTS, observers=observers).run()
         faults = [fault for program in programs for fault in program.take_faults()]
-        return self._hands(seen, statistics.results, first, faults)
-
-    def _hands(self, seen: _Collector, results: np.ndarray, first: int, faults: list[dict[str, Any]]) -> Hands:
-        states, jobs, players = (np.concatenate(parts) for parts in zip(*seen.parts, strict=True))
-        order = np.lexsort((states["hand_no"], jobs))
-        states, jobs, players = states[order], jobs[order], players[order]
-        names = [short_name(player) for player in self.players]
-        seated = [(names[one], names[other]) for one, other in players.tolist()]
+        states, job, seated = (np.concatenate(parts) for parts in zip(*collector.parts, strict=True))
+        order = np.lexsort((states["hand_no"], job))
+        states, job, seated = states[order], job[order], seated[order]
         won = None
-        if self.settings.unit == "games":
-            winner = results["winner"][jobs].astype(np.int64)
-            side = np.where(winner == NOBODY, 0, np.where(winner == players[:, 0], 1, -1))
+        if settings.unit == "games":
+            winner = statistics.results["winner"][job].astype(np.int64)
+            side = np.where(winner == NOBODY, 0, np.where(winner == seated[:, 0], 1, -1))
             won = np.stack([side, -side], 1).astype(np.int8)
-        return Hands(states, first + jobs, seated, won, faults=faults)
+        names = [short_name(player) for player in self.players]
+        hands = Hands(states, first + job, [(names[a], names[b]) for a, b in seated.tolist()], won, faults=faults)
+        return ask_expert(players[2], hands) if len(players) > 2 else hands
 
 
-def play_group(players: Sequence[str], games: PlayedGames, first: int, count: int) -> Hands:
-    """A task: one group of hands (see ``PlayedGames.play_as``)."""
-    return games.play_as(players, first, count)
-
-
-def _jobs(settings: MatchSettings, first: int, count: int) -> np.ndarray:
-    """Jobs, each with a deal of its own; the players change seats from job to job."""
-    numbers, seed = first + np.arange(count), settings.deals_seed()
-    keys, luck = (
-        deal_keys(Domain.TRAIN, seed, first, count),
-        luck_words(Domain.TRAIN, seed, first, count, settings.salt),
-    )
-    return make_jobs(keys, luck, 2 * numbers[:, None] + np.arange(2), numbers & 1)
+def play_group(names: Sequence[str], games: PlayedGames, first: int, count: int) -> Hands:
+    """A task: one group of hands by players of these names."""
+    with games.made(names) as players:
+        return games.play(players, first, count)
 
 
 @dataclass(frozen=True)
@@ -164,9 +140,13 @@ class RecordedGames:
 
     Attributes:
         paths: paths of the files.
+        expert: name of a player that is asked about every decision.
+        seed: seed of the expert's choices.
     """
 
     paths: Sequence[Path]
+    expert: str = ""
+    seed: int = 0
 
     def __iter__(self) -> Iterator[Hands]:
         """Yields groups of hands.
@@ -174,37 +154,7 @@ class RecordedGames:
         Raises:
             TextError: if a file cannot be read or its record does not replay; names the file and the line.
         """
+        expert = make_player(self.expert, self.seed) if self.expert else None
         for game, path in enumerate(self.paths):
-            yield _hands_of(read_record(path), game)
-
-
-def _hands_of(record: Record, game: int) -> Hands:
-    hands, won = [record.hand], np.zeros(2, np.int8)
-    if record.match is not None:
-        hands = [*record.match.played, *([] if record.hand.is_over else [record.hand])]
-        if record.match.winner is not None:
-            won[:] = -1
-            won[record.match.winner] = 1
-    hands = [hand for hand in hands if hand.history]
-    states = np.concatenate([hand.state for hand in hands]) if hands else np.zeros(0, STATE)
-    names = record.names
-    finished = record.match is not None and record.match.is_over
-    return Hands(
-        states, np.full(len(hands), game), [names] * len(hands), np.tile(won, (len(hands), 1)) if finished else None
-    )
-
-
-def rebuild(positions: Sequence[str], actions: Sequence[Sequence[int]]) -> np.ndarray:
-    """Rebuilds hands from their first positions and their actions: ``STATE[h]``.
-
-    Raises:
-        GinError: if a position cannot be read or is not the first of a hand, or an action is illegal.
-    """
-    states = np.zeros(len(positions), STATE)
-    for place, (line, played) in enumerate(zip(positions, actions, strict=True)):
-        hand = parse_position(line)
-        if hand.history:
-            raise GinError("the first row of a hand is not its first decision")
-        hand.push_all(played)
-        states[place] = hand.state[0]
-    return states
+            hands = hands_of_record(read_record(path), game)
+            yield hands if expert is None else ask_expert(expert, hands)

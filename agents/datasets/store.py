@@ -1,34 +1,42 @@
-"""Tables of decisions as Parquet files: written group by group beside the old file, and checked by replaying every hand."""
+"""Tables of decisions as Parquet files: written group by group beside the old file, and read back, replaying every hand.
+
+Strangers may have written a file that is read: its columns, sizes and values are checked before they are used.
+"""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute
 import pyarrow.parquet as pq
 
 from agents.arena.matches import summed
-from agents.datasets.data_card import card_path, data_card
-from agents.datasets.reader import DatasetError, open_games, read_group
 from agents.datasets.rows import Decisions, Hands, columns_of, decisions_of
-from agents.datasets.schema import COLUMNS, FORMAT_VERSION, schema_of
-from agents.datasets.source import Expert, rebuild
-from agents.files import write_atomic, write_text, writing
+from agents.datasets.schema import COLUMNS, FORMAT_VERSION, card_path, data_card, schema_of
+from agents.files import parse_json, write_atomic, write_text, writing
 from agents.programs.player import fault_text
-from ginenv.errors import GinError, quoted
+from ginenv.engine.engine import STATE
+from ginenv.errors import GinError, must_be, quoted, reason_of
+from ginenv.hands.text import parse_position
 
 Progress = Callable[[int], None]
-# Columns with few different words; the type stubs allow no list here.
-_REPEATED: Any = ["player", "opponent", "phase", "end"]
-
-
+# Its functions are made at run time, so type checkers know none of them.
+pc: Any = pyarrow.compute
+# Columns with few different words.
+_REPEATED = ("player", "opponent", "phase", "end")
+# Of one row group: what is written has some ten thousand rows, at most some hundred thousand. Of a name or position, in bytes.
+MAX_ROWS, MAX_BYTES, MAX_TEXT = 1 << 18, 1 << 29, 1 << 12
 # Why a file ends early after an interrupt.
 INTERRUPTED = "interrupted"
+
+
+class DatasetError(GinError):
+    """A table of decisions that cannot be used."""
 
 
 @dataclass(frozen=True)
@@ -43,30 +51,15 @@ class WriteResult:
         faults: faults of outside programs, with the hands that they forfeited, which are not in the file.
     """
 
-    games: int
-    hands: int
-    rows: int
+    games: int = 0
+    hands: int = 0
+    rows: int = 0
     interrupted: str = ""
     faults: Sequence[dict[str, Any]] = ()
 
 
-def _arrow(name: str, values: Any, count: int) -> pa.Array:
-    """A column as Arrow; text is given as codes and the words that they stand for."""
-    kind = COLUMNS[name].type
-    if isinstance(values, tuple):
-        codes, words = values
-        return pa.DictionaryArray.from_arrays(pa.array(codes, pa.int16()), pa.array(words, pa.string()))
-    if values is None:
-        return pa.nulls(count, kind)
-    return pa.array(values, kind)
-
-
 def write_games(
-    path: str | Path,
-    groups: Iterable[Hands],
-    about: dict[str, Any],
-    expert: Expert | None = None,
-    progress: Progress | None = None,
+    path: str | Path, groups: Iterable[Hands], about: dict[str, Any], progress: Progress | None = None
 ) -> WriteResult:
     """Writes a table of decisions, and its card beside it.
 
@@ -74,7 +67,6 @@ def write_games(
         path: the file; an existing file is replaced at the end.
         groups: the hands; each group becomes a row group.
         about: how they were made, as plain JSON values; kept in the file.
-        expert: the player whose actions, and values if it is a search, are added to every decision.
         progress: called with the number of games written.
 
     Returns:
@@ -86,25 +78,33 @@ def write_games(
         KeyboardInterrupt: after an interrupt before anything was finished.
     """
     about = {"format": FORMAT_VERSION, **about}
-    schema = schema_of(
-        json.dumps(about).encode(), expert is not None, expert is not None and expert.examine is not None
-    )
-    written = WriteResult(0, 0, 0)
+    written, schema = WriteResult(), schema_of(about, ())
 
     def write(temporary: str) -> None:
-        nonlocal written
-        with pq.ParquetWriter(
-            temporary,
-            schema,
-            compression="zstd",
-            compression_level=9,
-            write_page_checksum=True,
-            use_dictionary=_REPEATED,
-            # A position repeats nearly all of the one before it.
-            column_encoding={"position": "DELTA_BYTE_ARRAY"},
-        ) as file:
-            for written in _write_groups(file, groups, expert, progress):  # noqa: B007
-                pass
+        nonlocal written, schema
+        writer = None
+        try:
+            for group in groups:
+                written = replace(written, faults=summed([*written.faults, *group.faults]))
+                if not len(group.states):
+                    continue
+                if writer is None:
+                    schema = schema_of(about, group.expert)
+                    writer = _writer(temporary, schema)
+                table = table_of(group, schema, written.hands)
+                writer.write_table(table, row_group_size=len(table))
+                hands, rows = written.hands + len(group.states), written.rows + len(table)
+                written = replace(written, games=int(group.games[-1]) + 1, hands=hands, rows=rows)
+                if progress is not None:
+                    progress(written.games)
+            if written.faults and not written.rows:
+                raise GinError(f"every hand was forfeited; {fault_text(written.faults[0])}")
+        except (GinError, KeyboardInterrupt) as error:
+            if not written.rows:
+                raise
+            written = replace(written, interrupted=str(error) if isinstance(error, GinError) else INTERRUPTED)
+        finally:
+            (writer or _writer(temporary, schema)).close()
 
     with writing(path):
         write_atomic(path, write)
@@ -113,59 +113,164 @@ def write_games(
     return written
 
 
-def _write_groups(
-    file: pq.ParquetWriter, groups: Iterable[Hands], expert: Expert | None, progress: Progress | None
-) -> Iterator[WriteResult]:
-    """Writes groups, and yields after each what the file holds; if it ended early, yields the reason at the end."""
-    games = hands = rows = 0
-    faults: list[dict[str, Any]] = []
-    try:
-        for group in groups:
-            faults = summed([*faults, *group.faults])
-            if not len(group.states):
-                continue
-            table = table_of(group, file.schema, hands, expert)
-            file.write_table(table, row_group_size=max(1, len(table)))
-            games, hands, rows = int(group.games[-1]) + 1, hands + len(group.states), rows + len(table)
-            if progress is not None:
-                progress(games)
-            yield WriteResult(games, hands, rows)
-        if faults and not rows:
-            raise GinError(f"every hand was forfeited; {fault_text(faults[0])}")
-        yield WriteResult(games, hands, rows, faults=faults)
-    except (GinError, KeyboardInterrupt) as error:
-        if not rows:
-            raise
-        yield WriteResult(games, hands, rows, str(error) if isinstance(error, GinError) else INTERRUPTED, faults)
+def _writer(path: str, schema: pa.Schema) -> pq.ParquetWriter:
+    # A position repeats nearly all of the one before it.
+    encoding = {"position": "DELTA_BYTE_ARRAY"}
+    repeated: Any = list(_REPEATED)
+    options: dict[str, Any] = {"compression": "zstd", "compression_level": 9, "write_page_checksum": True}
+    return pq.ParquetWriter(path, schema, use_dictionary=repeated, column_encoding=encoding, **options)
 
 
-def table_of(group: Hands, schema: pa.Schema, first: int, expert: Expert | None = None) -> pa.Table:
+def table_of(hands: Hands, schema: pa.Schema, first: int) -> pa.Table:
     """The decisions of hands as a table; the first hand gets number ``first``."""
-    found = decisions_of(group.states, views=expert is not None and group.expert is None)
-    columns = columns_of(group, found)
+    decisions = decisions_of(hands.states)
+    columns = columns_of(hands, decisions) | hands.expert
     columns["hand"] = columns["hand"] + first
-    if expert is not None:
-        columns |= expert.columns(found.views) if group.expert is None else group.expert
-    count = len(found.rows)
-    return pa.table([_arrow(name, columns[name], count) for name in schema.names], schema=schema)
+    return pa.table([_arrow(columns[field.name], field.type, len(decisions.hand)) for field in schema], schema=schema)
 
 
-def replayed(table: pa.Table, observations: bool = False) -> tuple[np.ndarray, Decisions]:
-    """The hands of a row group, ``STATE[h]``, and their decisions, replayed from the first positions and the actions.
+def _arrow(values: Any, kind: pa.DataType, count: int) -> pa.Array:
+    """A column as Arrow; text is given as codes and the words that they stand for."""
+    if isinstance(values, tuple):
+        codes, words = values
+        return pa.DictionaryArray.from_arrays(pa.array(codes, pa.int16()), pa.array(words, pa.string()))
+    return pa.nulls(count, kind) if values is None else pa.array(values, kind)
+
+
+def open_games(path: str | Path) -> tuple[pq.ParquetFile, dict[str, Any]]:
+    """Opens a table of decisions; returns the file and how it was made.
 
     Raises:
-        DatasetError: if they do not replay.
+        DatasetError: if the file cannot be read, is from another version, or has other columns.
     """
-    if not len(table):
-        raise DatasetError("it has no rows")
+    if not Path(path).is_file():
+        raise DatasetError(f"{path} is {'no file' if Path(path).exists() else 'not there'}")
+    try:
+        metadata = pq.read_metadata(path)
+        chunks = [
+            metadata.row_group(group).column(place)
+            for group in range(metadata.num_row_groups)
+            for place in range(metadata.num_columns)
+        ]
+        # Texts stay in their dictionaries: a long one that every row repeats would fill the memory. Those kept as differences cannot
+        # be read so, and hold at most 2 GiB.
+        texts = {*_REPEATED, "position"} - {c.path_in_schema for c in chunks if "DELTA_BYTE_ARRAY" in c.encodings}
+        file = pq.ParquetFile(path, metadata=metadata, read_dictionary=[*texts], page_checksum_verification=True)
+        schema = file.schema_arrow
+        stored = (schema.metadata or {}).get(b"ginenv")
+        about = None if stored is None else parse_json(stored)
+    except (OSError, ValueError, KeyError, pa.ArrowException, GinError) as error:
+        raise DatasetError(f"{path} cannot be read as a table of decisions: {_line(error)}") from None
+    if not isinstance(about, dict):
+        raise DatasetError(f"{path} is no table of decisions that gin games wrote")
+    if about.get("format") != FORMAT_VERSION:
+        raise DatasetError(
+            f"{path} has format {quoted(about.get('format'))}; this version reads format {FORMAT_VERSION}"
+        )
+    players = about.setdefault("players", [])
+    if not isinstance(players, list) or not all(isinstance(name, str) for name in players):
+        raise DatasetError(must_be(f"{path}: players", "a list of names", players))
+    for name, column in COLUMNS.items():
+        count = schema.names.count(name)
+        if count > 1 or (column.always and not count):
+            raise DatasetError(f"{path} has {count} columns {name!r}; a table of decisions has one")
+        if count and _plain(schema.field(name).type) != _plain(column.type):
+            raise DatasetError(
+                must_be(f"{path}: the type of column {name!r}", str(column.type), str(schema.field(name).type))
+            )
+    return file, about
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    """A type without the dictionary in which its values may be kept."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def _line(error: Exception) -> str:
+    return (reason_of(error).strip().splitlines() or [type(error).__name__])[0][:300]
+
+
+def column_names(file: pq.ParquetFile) -> list[str]:
+    """The names of a table's columns; columns that others have added are left alone."""
+    return [name for name in COLUMNS if name in file.schema_arrow.names]
+
+
+def read_group(path: str | Path, file: pq.ParquetFile, group: int) -> tuple[pa.Table, np.ndarray, Decisions]:
+    """A row group of an open table, in which texts are dictionaries; its hands, ``STATE[h]``, played again; and their decisions.
+
+    Raises:
+        DatasetError: if it cannot be read, is too large, lacks values, or does not replay.
+    """
+    where = f"{path}: row group {group + 1} of {file.num_row_groups}"
+    try:
+        size = file.metadata.row_group(group)
+        if not 0 < size.num_rows <= MAX_ROWS or size.total_byte_size > MAX_BYTES:
+            raise DatasetError(
+                f"{where} has {size.num_rows:,} rows in {size.total_byte_size:,} bytes; allowed are 1 to {MAX_ROWS:,} rows "
+                f"in {MAX_BYTES:,} bytes"
+            )
+        table = file.read_row_group(group, columns=column_names(file)).unify_dictionaries()
+        table.validate(full=True)
+        for name in table.column_names:
+            if table[name].null_count and name != "won":
+                raise DatasetError(f"{where}: column {name!r} lacks values")
+            if pa.types.is_string(_plain(table[name].type)) and _longest(table[name]) > MAX_TEXT:
+                raise DatasetError(f"{where}: column {name!r} has a text of more than {MAX_TEXT:,} bytes")
+        return table, *_replayed(table)
+    except DatasetError:
+        raise
+    except (OSError, ValueError, KeyError, pa.ArrowException, GinError) as error:
+        raise DatasetError(f"{where} cannot be read: {_line(error)}") from None
+
+
+def _longest(column: pa.ChunkedArray) -> int:
+    """The length of a column's longest text, in bytes."""
+    texts = [chunk.dictionary if isinstance(chunk, pa.DictionaryArray) else chunk for chunk in column.chunks]
+    return max(pc.max(pc.binary_length(text)).as_py() or 0 for text in texts)
+
+
+def _last_rows(table: pa.Table) -> np.ndarray:
+    numbers = table["hand"].to_numpy()
+    return np.flatnonzero(np.r_[numbers[1:] != numbers[:-1], True])
+
+
+def _replayed(table: pa.Table) -> tuple[np.ndarray, Decisions]:
+    """The hands of a table from their first positions and the actions, and their decisions."""
     starts = np.r_[0, _last_rows(table)[:-1] + 1]
     actions = np.split(table["action"].to_numpy().astype(np.int64), starts[1:])
-    positions = table["position"].take(pa.array(starts)).to_pylist()
-    try:
-        states = rebuild(positions, [part.tolist() for part in actions])
-        return states, decisions_of(states, observations=observations)
-    except GinError as error:
-        raise DatasetError(f"its hands do not replay ({error})") from None
+    states = np.zeros(len(starts), STATE)
+    for place, line in enumerate(table["position"].take(pa.array(starts)).to_pylist()):
+        hand = parse_position(line)
+        if hand.history:
+            raise GinError("the first row of a hand is not its first decision")
+        hand.push_all(actions[place].tolist())
+        states[place] = hand.state[0]
+    return states, decisions_of(states)
+
+
+def _hands_of(table: pa.Table, states: np.ndarray) -> Hands:
+    """The hands of a row group. No position says who sat where or how the game ended: both are taken from each hand's last row."""
+    seats, ends = table["seat"].to_numpy(), _last_rows(table)
+    names, others = table["player"].to_pylist(), table["opponent"].to_pylist()
+    players = [(names[i], others[i]) if seats[i] == 0 else (others[i], names[i]) for i in ends]
+    won = None
+    if not table["won"].null_count:
+        last = table["won"].to_numpy()[ends].astype(np.int8)
+        mine = np.where(seats[ends] == 0, last, -last)
+        won = np.stack([mine, -mine], 1)
+    return Hands(states, table["game"].to_numpy()[ends], players, won)
+
+
+def read_hands(path: str | Path) -> Iterator[Hands]:
+    """The hands of a table, played again, one group for each row group.
+
+    Raises:
+        DatasetError: if the file cannot be read, or its hands do not replay.
+    """
+    file, _ = open_games(path)
+    for group in range(file.num_row_groups):
+        table, states, _ = read_group(path, file, group)
+        yield _hands_of(table, states)
 
 
 def check_games(path: str | Path, progress: Progress | None = None) -> WriteResult:
@@ -181,65 +286,22 @@ def check_games(path: str | Path, progress: Progress | None = None) -> WriteResu
     file, _ = open_games(path)
     rows = hands = games = 0
     for group in range(file.num_row_groups):
-        table = read_group(path, file, group)
-        _check_group(path, table, rows)
-        rows += len(table)
-        if len(table):
-            games, hands = table["game"][-1].as_py() + 1, table["hand"][-1].as_py() + 1
+        table, states, decisions = read_group(path, file, group)
+        columns = columns_of(_hands_of(table, states), decisions)
+        columns["hand"] = table["hand"].to_numpy()[_last_rows(table)][decisions.hand]
+        for name, values in columns.items():
+            stored, replayed = _texts(table[name]), _texts(_arrow(values, COLUMNS[name].type, len(table)))
+            if not stored.equals(replayed):
+                row, *differ = next((i, a, b) for i, (a, b) in enumerate(zip(stored, replayed, strict=True)) if a != b)
+                told, right = (quoted(value.as_py()) for value in differ)
+                raise DatasetError(f"{path}: row {rows + row}, column {name} is {told}; played again it is {right}")
+        rows, hands, games = rows + len(table), table["hand"][-1].as_py() + 1, table["game"][-1].as_py() + 1
         if progress is not None:
             progress(group + 1)
     return WriteResult(games, hands, rows)
 
 
-def read_hands(path: str | Path) -> Iterator[Hands]:
-    """The hands of a table, played again, one group for each row group.
-
-    Raises:
-        DatasetError: if the file cannot be read, or its hands do not replay.
-    """
-    file, _ = open_games(path)
-    rows = 0
-    for number in range(file.num_row_groups):
-        table = read_group(path, file, number)
-        yield _hands_of(path, table, rows)[0]
-        rows += len(table)
-
-
-def _hands_of(path: str | Path, table: pa.Table, first: int) -> tuple[Hands, Decisions]:
-    """The hands of a row group that begins with row ``first``, and their decisions."""
-    try:
-        states, found = replayed(table)
-    except DatasetError as error:
-        raise DatasetError(f"{path}: the row group that begins with row {first}: {error}") from None
-    seats, ends = table["seat"].to_numpy(), _last_rows(table)
-    # No position says who sat where or how the game ended: both are taken from each hand's last row.
-    names, others = table["player"].to_pylist(), table["opponent"].to_pylist()
-    players = [(names[i], others[i]) if seats[i] == 0 else (others[i], names[i]) for i in ends]
-    won = None
-    if not table["won"].null_count:
-        last = table["won"].to_numpy()[ends].astype(np.int8)
-        mine = np.where(seats[ends] == 0, last, -last)
-        won = np.stack([mine, -mine], 1)
-    return Hands(states, table["game"].to_numpy()[ends], players, won), found
-
-
-def _last_rows(table: pa.Table) -> np.ndarray:
-    numbers = table["hand"].to_numpy()
-    return np.flatnonzero(np.r_[numbers[1:] != numbers[:-1], True])
-
-
-def _check_group(path: str | Path, table: pa.Table, first: int) -> None:
-    group, found = _hands_of(path, table, first)
-    columns = columns_of(group, found)
-    columns["hand"] = table["hand"].to_numpy()[_last_rows(table)][found.rows["place"]]
-    for name, values in columns.items():
-        stored = table[name].combine_chunks()
-        expected = _arrow(name, values, len(found.rows))
-        if isinstance(values, tuple):
-            expected = expected.cast(pa.string())
-        if isinstance(stored, pa.DictionaryArray):
-            stored = stored.cast(pa.string())
-        if not stored.equals(expected):
-            row = next(i for i, (a, b) in enumerate(zip(stored, expected, strict=False)) if a != b)
-            found_there, right = quoted(stored[row].as_py()), quoted(expected[row].as_py())
-            raise DatasetError(f"{path}: row {first + row}, column {name} is {found_there}; played again it is {right}")
+def _texts(values: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """A column in one piece, without a dictionary."""
+    array = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+    return array.cast(pa.string()) if isinstance(array, pa.DictionaryArray) else array

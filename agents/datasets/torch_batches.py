@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from agents.datasets.load import Games
 
 
-class Batches(IterableDataset[dict[str, Tensor]]):
+class TorchBatches(IterableDataset[dict[str, Tensor]]):
     """Batches of a table; every worker gets its share of the row groups.
 
     Args:

@@ -261,21 +261,22 @@ def _knocks(seed: int) -> list[dict[str, Any]]:
     for preset in _GOLDEN_PRESETS:
         settings = MatchSettings(rules=get_rules(preset), unit="hands", seed=seed)
         for hands in PlayedGames(("formula", "formula"), _KNOCK_HANDS, settings):
-            decisions = decisions_of(hands.states, views=True)
-            for row, view in zip(decisions.rows, decisions.views, strict=True):
-                if row["phase"] != PHASE_DISCARD or row["action"] < KNOCK:
+            decisions = decisions_of(hands.states)
+            rows = zip(decisions.views, decisions.hand, decisions.action, decisions.other_cards, strict=True)
+            for view, hand, action, other_cards in rows:
+                if view["phase"] != PHASE_DISCARD or action < KNOCK:
                     continue
-                outcome = outcome_of(hands.states[row["place"]])
+                outcome = outcome_of(hands.states[hand])
                 if outcome is None or outcome.end not in _KNOCK_ENDS:
                     continue
-                cards = np.int64(int(row["cards"]) & ~(1 << (int(row["action"]) - KNOCK)))
+                cards = np.int64(int(view["hand"]) & ~(1 << (int(action) - KNOCK)))
                 masks = {
                     "knocker": cards,
-                    "defender": row["other_cards"],
+                    "defender": other_cards,
                     "known": view["known_cards"][1],
                     "unseen": view["unseen"],
                 }
-                deadwood = [outcome.deadwood[seat] for seat in (row["seat"], 1 - row["seat"])]
+                deadwood = [outcome.deadwood[seat] for seat in (view["seat"], 1 - view["seat"])]
                 line = {"rules": preset} | {name: cards_of(int(mask)) for name, mask in masks.items()}
                 line |= {"spread": outcome.spread, "laid_off": outcome.laid_off, "deadwood": deadwood}
                 ways = int(nth_arrangement(cards, np.int64(deadwood[0]), 0)[0])
