@@ -13,12 +13,12 @@ import pytest
 pytest.importorskip("playwright", reason="playwright is not installed")
 
 from ginenv.engine.cards import card_name, cards_of
-from tests.support.browser import Person, Table
+from tests.support.browser import Table, Visitor
 from tests.support.scale import SCALE
 from tests.support.session_scenes import FITS, KNOCKS, NO_MELD, deck, prepared
 from tests.support.web_scenes import command_of
 
-pytestmark = pytest.mark.browser
+pytestmark = pytest.mark.person
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def sit(chrome):
 
     def make(table, keys=False, width=1280, height=800, name="Ann", **settings):
         contexts.append(chrome.new_context(viewport={"width": width, "height": height}, **settings))
-        return Person(contexts[-1].new_page(), table, keys, name)
+        return Visitor(contexts[-1].new_page(), table, keys, name)
 
     yield make
     for context in contexts:
@@ -57,7 +57,7 @@ def test_whole_games_are_played(table, sit, rules, keys):
     assert person.faults == []
     shown = person.page.inner_text("#table")
     assert any(words in shown for words in ("You win the game", "Formula wins the game", "Nobody wins"))
-    assert str(there.browser.live.match.sheet().totals[0]) in shown
+    assert str(there.person.table.game.match.sheet().totals[0]) in shown
 
 
 def test_a_card_is_moved_by_dragging_and_by_keys(table, sit):
@@ -76,7 +76,7 @@ def test_a_card_is_moved_by_dragging_and_by_keys(table, sit):
     assert page.locator(":focus").get_attribute("id") == first, "the focus stays on the card"
     page.keyboard.press("h")
     page.locator(".hint:visible").wait_for()
-    assert there.browser.live.hand.history == [] and person.faults == []
+    assert there.person.table.game.hand.history == [] and person.faults == []
 
 
 def test_no_page_scrolls_sideways_on_a_phone_or_fetches_anything_elsewhere(table, sit, monkeypatch):
@@ -87,7 +87,7 @@ def test_no_page_scrolls_sideways_on_a_phone_or_fetches_anything_elsewhere(table
     page.on("request", lambda request: urls.append(request.url))
     person.begin()
     # Whatever the level does.
-    while not there.browser.live.hand.is_over:
+    while not there.person.table.game.hand.is_over:
         person.move()
     page.locator("#outcome").wait_for()
     page.goto(there.address + "/analysis?last=1")
@@ -105,7 +105,7 @@ def test_no_page_scrolls_sideways_on_a_phone_or_fetches_anything_elsewhere(table
     page.goto(there.address + "/table")
     assert " ".join(page.locator(".me .name").all_inner_texts()).split() == [
         "Ann",
-        str(there.browser.live.match.score[0]),
+        str(there.person.table.game.match.score[0]),
     ]
     assert len(urls) > 10 and all(url.startswith((there.address, "data:")) for url in urls), (
         "nothing is fetched elsewhere"
@@ -133,13 +133,13 @@ def test_nothing_moves_within_a_phase_and_nothing_has_to_be_scrolled(table, sit)
     there = table(rules="ht1", opponent="simple")
     person = sit(there)
     person.begin()
-    page, browser, places, faults = person.page, there.browser, {}, []
+    page, seat, places, faults = person.page, there.person.table, {}, []
     # Where things are once they have come to rest.
     page.emulate_media(reduced_motion="reduce")
     for step in range(12 * SCALE):
-        live = browser.live
+        live = seat.game
         if step % 3 == 1:
-            browser.command("hint", {})
+            seat.command("hint", {})
         page.goto(there.address + "/table")
         if step % 2:
             page.evaluate("document.querySelector('#hand [aria-pressed]')?.setAttribute('aria-pressed', 'true')")
@@ -155,9 +155,9 @@ def test_nothing_moves_within_a_phase_and_nothing_has_to_be_scrolled(table, sit)
         do, values = (
             ("next", {}) if live.hand.is_over else command_of(live, int(person.decent.act(live.hand.view(0))[0]))
         )
-        browser.command(do, {"at": browser.mark, **values})
-        if browser.pending_knock is not None and step % 2:
-            browser.command("just discard", {"at": browser.mark, **values})
+        seat.command(do, {"at": seat.mark, **values})
+        if seat.pending_knock is not None and step % 2:
+            seat.command("just discard", {"at": seat.mark, **values})
         if live.match.is_over:
             break
     assert not faults, faults[:8]
@@ -166,8 +166,8 @@ def test_nothing_moves_within_a_phase_and_nothing_has_to_be_scrolled(table, sit)
 
 def test_the_first_card_is_three_clicks_away(sit, table, tmp_path):
     there = table()
-    there.sessions.free("Ann")
-    there.sessions.home.remove("Ann")
+    there.people.free("Ann")
+    there.people.home.remove("Ann")
     page = sit(there).page
     page.goto(there.entrance)
     page.fill("#name", "Bob")
@@ -176,7 +176,7 @@ def test_the_first_card_is_three_clicks_away(sit, table, tmp_path):
     page.click("text=Begin a game")
     page.locator("#hand .card").first.wait_for()
     assert page.locator(".limit").inner_text().startswith("limit ")
-    assert there.sessions.browser_session("Bob").live.match.rules.oklahoma
+    assert there.people.person("Bob").table.game.match.rules.oklahoma
 
 
 @pytest.fixture(scope="module")
@@ -242,7 +242,7 @@ def test_an_answer_that_takes_time_says_so_and_refuses_a_click_that_comes_meanwh
     person.begin()
     page, go_on = person.page, threading.Event()
     sign = page.locator("#busy")
-    there.browser.live.opponent = Slow(there.browser.live.opponent, go_on)
+    there.person.table.game.opponent = Slow(there.person.table.game.opponent, go_on)
     page.click("#do-pass")
     sign.wait_for(state="visible")
     before = sign.inner_text()
@@ -250,7 +250,7 @@ def test_an_answer_that_takes_time_says_so_and_refuses_a_click_that_comes_meanwh
     assert before and sign.inner_text() not in ("", before)
     go_on.set()
     sign.wait_for(state="hidden")
-    assert there.browser.live.hand.history
+    assert there.person.table.game.hand.history
 
 
 class Slow:
@@ -279,7 +279,7 @@ def drawn(table, sit):
 
 
 def test_a_double_click_presses_one_button_only(drawn):
-    page, live = drawn.page, drawn.table.browser.live
+    page, live = drawn.page, drawn.table.person.table.game
     drawn.pick("KC")
     page.click("#do-discard")
     page.locator("#do-just-discard").wait_for()
@@ -298,9 +298,9 @@ def test_going_back_and_forth_shows_the_game_as_it_is(drawn):
     page = drawn.page
     page.go_back()
     assert "There is an unfinished game" in page.inner_text("main")
-    drawn.table.browser.command("discard", {"card": "AD", "at": drawn.table.browser.mark})
+    drawn.table.person.table.command("discard", {"card": "AD", "at": drawn.table.person.table.mark})
     page.go_forward()
-    page.locator(f'#table[data-at="{drawn.table.browser.mark}"]').wait_for()
+    page.locator(f'#table[data-at="{drawn.table.person.table.mark}"]').wait_for()
     assert drawn.faults == []
 
 
@@ -320,19 +320,19 @@ def test_two_people_play_in_two_browsers_of_which_one_is_lost(table, sit):
     ann.page.click("button:has-text('Begin a game')")
     (link,) = re.findall(r"http://\S+token=\w+", ann.page.inner_text("#messages"))
 
-    def sit_down() -> Person:
+    def sit_down() -> Visitor:
         person = sit(there, name="Bob")
         person.page.goto(link)
         person.page.goto(f"{there.address}/table")
         return person
 
     bob = sit_down()
-    while not ann.browser.live.match.is_over:
-        live = ann.browser.live
+    while not ann.person.table.game.match.is_over:
+        live = ann.person.table.game
         for person in (ann, bob):
             # Each sees what the other has done, and none of the other's cards.
-            person.page.locator(f'#table[data-at="{person.browser.mark}"]').wait_for()
-            state, other = live.hand.state[0], 1 - person.browser.live.seat
+            person.page.locator(f'#table[data-at="{person.person.table.mark}"]').wait_for()
+            state, other = live.hand.state[0], 1 - person.person.table.game.seat
             hidden = int(state["hands"][other]) & ~int(state["known_cards"][other])
             if not (live.hand.is_over or live.hand.phase == "layoff"):
                 page = person.page.inner_html("#table")
@@ -341,6 +341,6 @@ def test_two_people_play_in_two_browsers_of_which_one_is_lost(table, sit):
         if bob.moves == 2:
             bob.page.context.close()
             bob = sit_down()
-    home = there.sessions.home
+    home = there.people.home
     records = [[home.record_text(game.id) for game in home.games(name)] for name in ("Ann", "Bob")]
     assert records[0] and records[0] == records[1] and ann.faults + bob.faults == []

@@ -10,9 +10,9 @@ from starlette.testclient import TestClient
 
 from agents.play import rehearsal, session
 from agents.play.store import Home
-from agents.web import jobs, learned, replay_pages
+from agents.web import jobs, learned, replay
 from agents.web import warmup as ready
-from agents.web.browser_session import Sessions
+from agents.web.people import People
 from ginenv.engine.rules import PRESETS
 from ginenv.errors import GinError
 from ginenv.tables.players import make_player
@@ -50,42 +50,42 @@ def test_a_window_whose_game_is_gone_is_led_to_the_lobby_as_a_whole(guest):
 def test_an_opponent_that_fails_leaves_the_game_and_a_sentence(guest):
     ann = guest(loose_game())
     ann.get("/table")
-    sound, ann.browser.live.opponent = ann.browser.live.opponent, Failing(ZeroDivisionError("by nothing"))
+    sound, ann.person.table.game.opponent = ann.person.table.game.opponent, Failing(ZeroDivisionError("by nothing"))
     shown = plain(ann.do(do="pass"))
     assert "Formula cannot play: it has failed (ZeroDivisionError: by nothing). The game is kept." in shown
     assert "it is Formula's turn" in plain(ann.do(do="stock"))
-    ann.browser.live.opponent = sound
+    ann.person.table.game.opponent = sound
     assert "Formula passes on the K♦" in plain(ann.do(do="again"))
-    ann.browser.live.opponent = Failing(GinError("the program has ended"))
+    ann.person.table.game.opponent = Failing(GinError("the program has ended"))
     assert "cannot play: the program has ended" in plain(ann.do(card="KS"))
-    ann.browser.live.game.opponent = "cmd:/nowhere/gone"
-    ann.browser.session.allowed.add("cmd:/nowhere/gone")
-    ann.browser.live.save()
+    ann.person.table.game.game.opponent = "cmd:/nowhere/gone"
+    ann.person.session.allowed.add("cmd:/nowhere/gone")
+    ann.person.table.game.save()
     answer = ann.client.post("/table", data={"do": "again"}, headers=PART)
     assert answer.headers["HX-Redirect"] == "/"
     shown = plain(ann.get("/"))
     assert "'/nowhere/gone'" in shown and "There is an unfinished game" in shown
-    assert ann.browser.session.file.game["name"] == "prepared"
+    assert ann.person.session.file.game["name"] == "prepared"
 
 
 def test_bad_input_is_a_sentence_on_the_page_and_the_game_stays(guest):
     ann = guest(loose_game())
     ann.get("/table")
-    mark = ann.browser.mark
+    mark = ann.person.table.mark
     for path, fields, words in [
         ("/options", {"frobnicate": "on"}, "'frobnicate'"), ("/options", {"sort": "colour"}, "sort"),
         ("/analysis", {"text": "hello"}, ""), ("/replay", {"text": "hello"}, "line 1"), ("/records", {"text": "hello"}, "line 1"),
     ]:  # fmt: skip
         answer = ann.client.post(path, data=fields, headers={"Origin": ADDRESS})
         assert 'class="say warning"' in answer.text and words in plain(answer.text), path
-        assert "<nav" in answer.text and ann.browser.mark == mark
+        assert "<nav" in answer.text and ann.person.table.mark == mark
     assert "no record" in ann.refused("/replay?record=99") and "'nope'" in ann.refused("/learned?level=nope")
 
 
 def test_a_seat_that_is_taken_leaves_a_way_to_another_one(tmp_path):
-    there = Sessions(Home(tmp_path))
+    there = People(Home(tmp_path))
     there.create("Ann")
-    here = Sessions(Home(tmp_path))
+    here = People(Home(tmp_path))
     client = browser_of(here)
     answer = client.get("/")
     assert answer.status_code == 409 and "playing at another table already" in answer.text
@@ -109,12 +109,12 @@ def test_the_end_of_a_hand_is_announced(guest):
     ann = guest(prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0))
     ann.get("/table")
     ann.do(do="pass")
-    ann.browser.session.file.notices.append("The disk is full.")
+    ann.person.session.file.notices.append("The disk is full.")
     shown = plain(ann.do(do="knock", picked="KC"))
     assert "knock by Ann" in shown and "The disk is full." in shown
     # And what the opponent did that ended it.
     ann.deal(prepared("eaai", deck(NO_MELD, KNOCKS, "KD", "KC", "KH"), 0))
-    while not ann.browser.live.hand.is_over:
+    while not ann.person.table.game.hand.is_over:
         shown = plain(ann.move())
     assert "Formula draws from the stock and knocks with" in shown and "knock by Formula" in shown
 
@@ -124,10 +124,12 @@ def test_the_lobby_says_what_the_names_stand_for_and_how_the_game_goes(guest):
     shown = plain(ann.get("/"))
     assert shown.index("Level 1") < shown.index("Level 4") < shown.index("Formula plays by fixed formulas")
     assert "Tournament 2021" in shown and "Gin rummy in short" in shown and "gin bonus" not in shown
-    ann.browser.session.set_option("rules", "dg-standard,gin_bonus=20")
+    ann.person.session.set_option("rules", "dg-standard,gin_bonus=20")
     assert "Standard, gin bonus 20" in plain(ann.get("/"))
     ann.post("/new", sure="1", opponent="simple", rules="dg-oklahoma")
-    assert ann.browser.live.game.opponent == "simple" and ann.browser.live.match.rules == PRESETS["dg-oklahoma"]
+    assert (
+        ann.person.table.game.game.opponent == "simple" and ann.person.table.game.match.rules == PRESETS["dg-oklahoma"]
+    )
 
 
 def test_compilation_of_the_rules_is_announced(guest):
@@ -135,20 +137,18 @@ def test_compilation_of_the_rules_is_announced(guest):
     assert "hx-get" not in ann.get("/ready")
     job = SimpleNamespace(over=False, seconds=2, done=0, total=0)
     job.wait = lambda seconds: job.over
-    ann.client.app.state.preparations = SimpleNamespace(
-        prepare=lambda opponent, rules: job, prepare_hints=lambda hints: job
-    )
+    ann.client.app.state.preparations = SimpleNamespace(prepare=lambda options: job)
     for path in ("/ready", "/"):
         assert 'hx-get="/ready"' in ann.get(path) and "2 s so far" in ann.get(path)
     # A game begins as soon as that is done, and until then the page says why not.
     shown = ann.post("/new", sure="1", opponent="simple", rules="eaai")
-    assert 'hx-get="/new"' in shown and "2 s so far" in shown and ann.browser.session.game is None
+    assert 'hx-get="/new"' in shown and "2 s so far" in shown and ann.person.session.game is None
     job.over = True
     assert "hx-get" not in ann.get("/ready") and "compiled" not in ann.get("/")
-    assert 'id="table"' in ann.get("/new") and ann.browser.live.game.opponent == "simple"
+    assert 'id="table"' in ann.get("/new") and ann.person.table.game.game.opponent == "simple"
     # The address begins no second game.
-    before = ann.browser.mark
-    assert "unfinished game" in ann.get("/new") and ann.browser.mark == before
+    before = ann.person.table.mark
+    assert "unfinished game" in ann.get("/new") and ann.person.table.mark == before
 
 
 def test_no_player_is_loaded_before_a_game_begins(guest, monkeypatch):
@@ -170,36 +170,37 @@ def test_what_the_first_game_needs_is_made_ready_without_a_trace(monkeypatch):
     folders = []
     real = rehearsal.Home
     monkeypatch.setattr(rehearsal, "Home", lambda folder: folders.append(real(folder)) or folders[-1])
-    ready._make_ready("simple", "ht1", lambda number, total: None)
+    ready._make_ready("simple", "ht1")
     assert len(folders) == 1 and not folders[0].path.exists()
 
 
 def test_what_the_chosen_opponent_needs_is_prepared_as_soon_as_it_is_chosen(guest, monkeypatch):
     played = []
-    monkeypatch.setattr(ready, "_make_ready", lambda opponent, rules, tell: played.append((opponent, rules)))
+    monkeypatch.setattr(ready, "_make_ready", lambda opponent, rules: played.append((opponent, rules)))
     ann = guest()
     preparations = ann.client.app.state.preparations = ready.Preparations()
     ann.post("/options", opponent="easy")
     ann.post("/rules", preset="ht1", target="60")
-    rules = ann.browser.session.options.rules
-    assert "target=60" in rules and preparations.prepare("easy", rules).wait(10)
+    options = ann.person.session.options
+    assert "target=60" in options.rules and preparations.prepare(options).wait(10)
     begun = len(played)
-    assert played[-1] == ("easy", rules) and ("easy", "dg-standard") in played
+    assert played[-1] == ("easy", options.rules) and ("easy", "dg-standard") in played
     # A program is nobody's to start before the game begins.
-    assert preparations.prepare("cmd:/bin/false", "ht1").wait(10) and len(played) == begun
+    program = options.model_copy(update={"opponent": "cmd:/bin/false", "rules": "ht1"})
+    assert preparations.prepare(program).wait(10) and len(played) == begun
 
 
 def test_work_on_all_hands_is_shown_as_it_goes(guest):
     ann: Guest = guest()
     go_on = threading.Event()
-    ann.browser.jobs = jobs.Jobs()
+    ann.person.jobs = jobs.Jobs()
 
     def work(tell):
         tell(3, 12)
         assert go_on.wait(60)
         return 1
 
-    job = ann.browser.jobs.job("all", work)
+    job = ann.person.jobs.job("all", work)
     while not job.total:
         pass
     shown = ann.get("/mistakes")
@@ -232,7 +233,7 @@ class Slow:
 
 
 def test_others_are_answered_while_a_slow_game_is_watched_and_its_work_is_bounded(guest, monkeypatch):
-    monkeypatch.setattr(replay_pages, "MAX_SECONDS", 0.3)
+    monkeypatch.setattr(replay, "MAX_SECONDS", 0.3)
     ann: Guest = guest()
     assert "Ann is at the table" in ann.get("/")
     bob = TestClient(ann.client.app, base_url=ADDRESS)
@@ -243,7 +244,7 @@ def test_others_are_answered_while_a_slow_game_is_watched_and_its_work_is_bounde
     for client in (ann.client, bob):
         assert client.post("/watch", data=fields).status_code == 200
     slow = Slow()
-    ann.browser.watched.get(1).players = [slow, slow]
+    ann.person.watched.get(1).players = [slow, slow]
     found: list[str] = []
     watching = threading.Thread(target=lambda: found.append(ann.get("/watch?game=1&at=999999")))
     watching.start()
@@ -262,10 +263,10 @@ def test_others_are_answered_while_a_slow_game_is_watched_and_its_work_is_bounde
 def test_one_player_holds_few_threads(guest):
     ann: Guest = guest()
     taken = 0
-    while ann.browser.queue.acquire(blocking=False):
+    while ann.person.queue.acquire(blocking=False):
         taken += 1
     assert 2 <= taken <= 20 and ann.client.get("/").status_code == 429
-    ann.browser.queue.release()
+    ann.person.queue.release()
     assert ann.client.get("/").status_code == 200
 
 

@@ -8,7 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from agents.play.store import Home
-from agents.web.browser_session import BrowserSession, Sessions
+from agents.web.people import People, Person
 from agents.web.server import make_app
 from ginenv.engine.cards import card_name
 from ginenv.tables.players import make_player
@@ -21,18 +21,18 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 class Side(Client):
     """Somebody's browser, and the player who plays from it."""
 
-    def __init__(self, app, sessions: Sessions, name: str, token: str) -> None:
-        self.sessions, self.name = sessions, name
+    def __init__(self, app, people: People, name: str, token: str) -> None:
+        self.people, self.name = people, name
         self.client = TestClient(app, base_url=ADDRESS)
         self.client.get(f"/?token={token}", follow_redirects=False)
         self.decent = make_player("formula")
 
     @property
-    def browser(self) -> BrowserSession:
-        return self.sessions.browser_session(self.name)
+    def person(self) -> Person:
+        return self.people.person(self.name)
 
     def do(self, **fields: object) -> str:
-        return self.post("/table", at=self.browser.mark, **fields)
+        return self.post("/table", at=self.person.table.mark, **fields)
 
 
 class Table:
@@ -41,16 +41,16 @@ class Table:
     def __init__(self, home: Path, rules: str = "ht1,target=500", **fields: str) -> None:
         self.home = home
         self.serve()
-        self.sessions.create("Ann")
-        self.ann = Side(self.app, self.sessions, "Ann", TOKEN)
+        self.people.create("Ann")
+        self.ann = Side(self.app, self.people, "Ann", TOKEN)
         self.ann.post("/options", rules=rules)
         self.shown = self.ann.post("/new", sure="1", opponent="friend", friend="Bob", **fields)
         if not fields:
-            self.bob = Side(self.app, self.sessions, "Bob", self.token)
+            self.bob = Side(self.app, self.people, "Bob", self.token)
 
     def serve(self) -> None:
-        self.sessions = Sessions(Home(self.home))
-        self.app = make_app(self.sessions, TOKEN)
+        self.people = People(Home(self.home))
+        self.app = make_app(self.people, TOKEN)
 
     @property
     def token(self) -> str:
@@ -59,17 +59,17 @@ class Table:
 
     def restart(self) -> None:
         """A server that was killed, and browsers that have forgotten everything."""
-        for seat in self.sessions._browser_sessions.values():
+        for seat in self.people._people.values():
             # What the end of a process does.
             seat.session.file.close()
-        self.sessions.home.close()
+        self.people.home.close()
         self.serve()
-        self.ann = Side(self.app, self.sessions, "Ann", TOKEN)
-        self.bob = Side(self.app, self.sessions, "Bob", self.token)
+        self.ann = Side(self.app, self.people, "Ann", TOKEN)
+        self.bob = Side(self.app, self.people, "Bob", self.token)
 
     def turn(self) -> tuple[Side, Side]:
         """Who is to move, and the other."""
-        live = self.ann.browser.live
+        live = self.ann.person.table.game
         mine = live.hand.is_over or live.hand.turn == live.seat
         return (self.ann, self.bob) if mine else (self.bob, self.ann)
 
@@ -84,7 +84,7 @@ def table(tmp_path):
 
     yield make
     for each in tables:
-        each.sessions.close()
+        each.people.close()
 
 
 def cards_in(page: str) -> set[str]:
@@ -96,24 +96,24 @@ def test_two_people_play_a_game_from_two_browsers_and_both_keep_it(table):
     two = table("ht1,target=30")
     assert "Bob" in plain(two.ann.get("/table")) and "Ann" in plain(two.bob.get("/table"))
     heard: dict[str, str] = {"Ann": "", "Bob": ""}
-    while not two.ann.browser.live.match.is_over:
+    while not two.ann.person.table.game.match.is_over:
         mover, other = two.turn()
-        assert mover.browser.live.hand.is_over or "You can " in plain(mover.get("/table"))
-        before = other.browser.mark
+        assert mover.person.table.game.hand.is_over or "You can " in plain(mover.get("/table"))
+        before = other.person.table.mark
         mover.move()
         heard[other.name] += plain(other.get(f"/table?at={before}", **{"HX-Request": "true"}))
     assert "Bob draws from the stock" in heard["Ann"] and "Ann draws from the stock" in heard["Bob"]
-    winner = two.ann.browser.live.match.winner
+    winner = two.ann.person.table.game.match.winner
     for seat, side in enumerate((two.ann, two.bob)):
         assert ("You win the game" in plain(side.get("/table"))) == (seat == winner)
-        (game,) = side.browser.session.file.games()
+        (game,) = side.person.session.file.games()
         assert game.over and game.seat == seat and game.names == ("Ann", "Bob") and game.winner == winner
-        (tally,) = side.browser.session.file.statistics.root
+        (tally,) = side.person.session.file.statistics.root
         assert tally.won == [int(seat == winner), int(seat != winner)] and tally.opponent == ("Bob", "Ann")[seat]
         assert "step 1" in plain(side.get("/replay?record=1"))
     # Either of them may begin another game, and the other finds it.
     two.bob.do(do="another game")
-    assert two.ann.browser.live.game.name == two.bob.browser.live.game.name != game.name
+    assert two.ann.person.table.game.game.name == two.bob.person.table.game.game.name != game.name
 
 
 def test_what_is_hidden_from_one_of_them_changes_no_byte_that_this_one_is_sent(table):
@@ -125,12 +125,12 @@ def test_what_is_hidden_from_one_of_them_changes_no_byte_that_this_one_is_sent(t
     def sent() -> list[bytes]:
         answers = [side.client.get(path) for path in pages]
         answers += [side.client.get("/table?at=0", headers={"HX-Request": "true"})]
-        answers += [side.client.post("/table", data={"do": "hint", "at": side.browser.mark})]
+        answers += [side.client.post("/table", data={"do": "hint", "at": side.person.table.mark})]
         return [answer.content for answer in answers]
 
     needed = {f"{who}: {phase}" for who in ("mine", "theirs") for phase in ("draw", "discard")}
-    while not (looked >= needed and side.browser.live.hand.is_over):
-        hand = side.browser.live.hand
+    while not (looked >= needed and side.person.table.game.hand.is_over):
+        hand = side.person.table.game.hand
         phase = f"{'mine' if hand.turn == seat else 'theirs'}: {hand.phase}"
         if not hand.is_over and (phase not in looked or hand.phase in ("spread", "layoff")):
             looked.add(phase)
@@ -160,14 +160,14 @@ def test_a_game_goes_on_after_the_server_and_both_browsers_were_killed(table):
     for _ in range(3):
         mover, _ = two.turn()
         mover.move()
-        marks = {side.name: side.browser.mark for side in (two.ann, two.bob)}
-        hands = {side.name: side.browser.live.game.order for side in (two.ann, two.bob)}
+        marks = {side.name: side.person.table.mark for side in (two.ann, two.bob)}
+        hands = {side.name: side.person.table.game.game.order for side in (two.ann, two.bob)}
         two.restart()
         shown = two.bob.get("/table") if mover is two.ann else two.ann.get("/table")
         assert f'data-at="{marks["Ann"]}"' in shown and marks["Ann"] == marks["Bob"]
         # Of a hand that is over, nobody holds cards any more.
-        if not two.ann.browser.live.hand.is_over:
-            assert hands == {side.name: side.browser.live.game.order for side in (two.ann, two.bob)}
+        if not two.ann.person.table.game.hand.is_over:
+            assert hands == {side.name: side.person.table.game.game.order for side in (two.ann, two.bob)}
     players = two.ann.get("/players")
     assert "Take the link back" in players and two.token not in players
 
@@ -179,7 +179,7 @@ def test_a_link_opens_one_seat_and_nothing_else(table):
     for fields in ({"do": "switch", "name": "Ann"}, {"do": "remove", "name": "Ann", "sure": "1"}):
         assert two.bob.client.post("/players", data=fields).status_code == 403
     two.bob.post("/new", sure="1", opponent="friend", friend="Carol")
-    assert two.sessions.home.names() == ["Ann", "Bob"], "who was invited invites nobody"
+    assert two.people.home.names() == ["Ann", "Bob"], "who was invited invites nobody"
     assert "Bob" in two.bob.get("/table")
     stranger = TestClient(two.app, base_url=ADDRESS)
     assert stranger.get(f"/?token={two.token}x").status_code == 403
@@ -191,7 +191,7 @@ def test_nobody_at_the_servers_own_address_takes_the_seat_of_somebody_who_plays_
         answer = two.ann.client.post("/players", data={"do": do, "name": "Bob", "sure": "1"})
         assert answer.status_code == 400 and "Bob" in answer.text, do
     # A browser that has forgotten everything comes back as Ann, whoever sat down last.
-    assert "Ann is at the table" in Side(two.app, two.sessions, "Ann", TOKEN).get("/")
+    assert "Ann is at the table" in Side(two.app, two.people, "Ann", TOKEN).get("/")
     two.ann.post("/new", sure="1", opponent="formula")
     two.ann.post("/players", do="uninvite", name="Bob")
     assert two.bob.client.get("/table").status_code == 403
@@ -202,28 +202,28 @@ def test_nobody_at_the_servers_own_address_takes_the_seat_of_somebody_who_plays_
 def test_by_turns_at_one_browser_the_cards_are_covered_in_between(table):
     two = table(here="1")
     client = two.ann
-    assert "token=" not in two.shown and not two.sessions.is_away("Bob")
+    assert "token=" not in two.shown and not two.people.is_away("Bob")
     for _ in range(3):
-        names = ("Ann", "Bob") if two.ann.browser.live.hand.turn == 0 else ("Bob", "Ann")
+        names = ("Ann", "Bob") if two.ann.person.table.game.hand.turn == 0 else ("Bob", "Ann")
         if 'data-phase="waiting"' in client.get("/table"):
             covered = client.post("/table", do="hand over")
-            theirs = set(map(card_name, two.sessions.browser_session(names[1]).live.game.order))
+            theirs = set(map(card_name, two.people.person(names[1]).table.game.game.order))
             assert f"Show {names[0]}’s cards" in covered
             for path in ("/table", "/", "/records"):
                 assert not theirs & cards_in(client.get(path)), path
             client.post("/players", do="switch", name=names[0])
-        mover = Side(two.app, two.sessions, names[0], TOKEN)
+        mover = Side(two.app, two.people, names[0], TOKEN)
         mover.client = client.client
-        while two.ann.browser.live.hand.turn == ("Ann", "Bob").index(names[0]):
+        while two.ann.person.table.game.hand.turn == ("Ann", "Bob").index(names[0]):
             mover.move()
 
 
 def test_a_game_that_one_of_them_leaves_for_another_ends_for_both(table):
     two = table()
     two.ann.post("/new", sure="1", opponent="formula")
-    assert "has begun another game" in plain(two.bob.get("/table")) and two.bob.browser.session.file.game is None
+    assert "has begun another game" in plain(two.bob.get("/table")) and two.bob.person.session.file.game is None
     assert two.bob.client.post("/new", data={"sure": "1"}).text.count("has an unfinished game") == 1
-    assert two.ann.browser.live.opponent is not None, "an invited person ends no game of another"
+    assert two.ann.person.table.game.opponent is not None, "an invited person ends no game of another"
 
 
 def test_a_friend_has_to_be_somebody_else_with_a_name(table):
@@ -231,4 +231,4 @@ def test_a_friend_has_to_be_somebody_else_with_a_name(table):
     for name in ("Ann", "", "x" * 21, "a|b"):
         shown = plain(two.ann.post("/new", sure="1", opponent="friend", friend=name))
         assert repr(name) in shown or (not name and "which player" in shown), name
-    assert two.ann.browser.session.file.friend == "Bob"
+    assert two.ann.person.session.file.friend == "Bob"

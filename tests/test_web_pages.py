@@ -8,7 +8,7 @@ import pytest
 
 from agents.arena.results import weighted
 from agents.play.store import Home
-from agents.web.browser_session import Sessions
+from agents.web.people import People
 from ginenv.engine.cards import card_name, cards_of
 from ginenv.engine.rules import PRESETS
 from ginenv.errors import GinError
@@ -36,7 +36,7 @@ def test_rules_are_chosen_by_preset_and_rule_by_rule(guest):
         ({"preset": "gr", "ranks": "10", "suits": "2"}, "deck"),
     ]:  # fmt: skip
         assert words in plain(ann.post("/rules", **wrong)), wrong
-    assert ann.browser.session.options.rules == "gr-oklahoma,target=90"
+    assert ann.person.session.options.rules == "gr-oklahoma,target=90"
     assert "'formulla'" in plain(ann.post("/options", opponent="formulla"))
 
 
@@ -48,7 +48,7 @@ def test_themes_are_stored_and_shown(guest):
     ann.post("/options", four_colours="on")
     assert "four-colours" in ann.get("/table")
     ann.post("/options", change_back="on")
-    ann.browser.live.match.played.append(ann.browser.live.hand.copy())
+    ann.person.table.game.match.played.append(ann.person.table.game.hand.copy())
     assert "#lattice" in ann.get("/table")
 
 
@@ -59,11 +59,11 @@ def test_players_come_go_and_sit_at_one_table_at_a_time(guest, tmp_path):
     assert "Ann is at the table" in plain(ann.post("/players", do="switch", name="Ann"))
     assert "has not played a hand yet" in ann.get("/statistics")
     # In another process (here: another lock) the player cannot sit down as well.
-    other = Sessions(Home(tmp_path))
+    other = People(Home(tmp_path))
     with refuses(GinError, "Ann"):
-        other.browser_session("Ann")
+        other.person("Ann")
     ann.post("/players", do="free", name="Bob")
-    other.browser_session("Bob")
+    other.person("Bob")
     assert "at another table already" in ann.refused("/players", do="switch", name="Bob")
     other.close()
     assert "say that you mean it" in ann.refused("/players", do="remove", name="Bob")
@@ -80,7 +80,7 @@ def test_what_a_level_learns_is_shown_frozen_and_reset(guest, directory, tmp_pat
     for _ in range(6):
         ann.play_game()
     shown = plain(ann.get(f"/learned?level={level}").replace("<td", " <td"))
-    home = ann.browser.session.home
+    home = ann.person.session.home
     (found,) = what_is_learned(tmp_path, load_level(level), "Ann", home.last_hands)
     seen = f"learned from {found.hands_shown} of your hands"
     assert found.hands_shown and seen in shown and found.certainty in shown and found.clear_traits
@@ -90,15 +90,15 @@ def test_what_a_level_learns_is_shown_frozen_and_reset(guest, directory, tmp_pat
     assert "appears after ten hands" in shown
     for _ in range(6):
         ann.play_game()
-    (tally,) = ann.browser.session.file.statistics.root
-    won = [-points for points in ann.browser.session.file.margins(tally)]
+    (tally,) = ann.person.session.file.statistics.root
+    won = [-points for points in ann.person.session.file.margins(tally)]
     earlier, later = (np.array(part, float) for part in (won[: len(won) // 2], won[len(won) // 2 :]))
     first, then, half = earlier.mean(), later.mean(), weighted((earlier, later), (-1, 1)).half
     shown = plain(ann.get(f"/learned?level={level}")).replace("−", "-")
     assert f"{first:+.1f} in your first {len(earlier)} hands, {then:+.1f} in the {len(later)} since" in shown
     assert f"a gain of {then - first:+.1f} ± {half:.1f} points per hand" in shown
     assert "Frozen" in plain(ann.post("/options", learning="off", back=f"/learned?level={level}"))
-    assert ann.browser.session.options.learning is False
+    assert ann.person.session.options.learning is False
     ann.post("/learned", level=level)
     assert "not learned" not in ann.get(f"/learned?level={level}")
     ann.post("/learned", level=level, sure="1")
@@ -108,7 +108,7 @@ def test_what_a_level_learns_is_shown_frozen_and_reset(guest, directory, tmp_pat
 
 def test_two_agents_are_watched_step_by_step(guest, monkeypatch):
     # Of a busy machine.
-    monkeypatch.setattr("agents.web.replay_pages.MAX_SECONDS", 60.0)
+    monkeypatch.setattr("agents.web.replay.MAX_SECONDS", 60.0)
     ann = guest()
     shown = ann.post("/watch", first="simple", second="formula", rules="openspiel", seed="7")
     assert "Simple against Formula" in plain(shown) and "hand 1, step 1" in plain(shown)
@@ -130,10 +130,10 @@ def test_two_agents_are_watched_step_by_step(guest, monkeypatch):
 def test_records_are_stepped_through_and_a_bad_one_is_explained(guest):
     ann = guest(rules="openspiel")
     ann.play_game()
-    history = ann.browser.live.match.played[0].history
+    history = ann.person.table.game.match.played[0].history
     assert "step 1" in plain(ann.get("/replay?record=1"))
     shown = plain(ann.get(f"/replay?record=1&at={len(history)}"))
-    assert ann.browser.live.match.outcomes[0].describe(("Ann", "Formula")).split(";")[0] in shown
+    assert ann.person.table.game.match.outcomes[0].describe(("Ann", "Formula")).split(";")[0] in shown
     text = ann.get("/records/1.gin")
     assert "Ann against Formula" in plain(ann.post("/replay", text=text))
     for bad in ("", text.replace("discard", "knock", 1), "\0" * 50):
@@ -185,10 +185,10 @@ def test_a_hand_is_analysed_stepped_through_and_played_otherwise(guest, few_worl
     ann = guest(rules="openspiel")
     # A hand with cards drawn from the stock: a knock on the first upcard has no luck to show.
     ann.play_game()
-    while len(ann.browser.live.match.played[-1].history) < 8:
+    while len(ann.person.table.game.match.played[-1].history) < 8:
         ann.play_game()
-    game = max(ann.browser.session.file.games(), key=lambda game: game.id)
-    hand, number = ann.browser.live.match.played[-1], len(ann.browser.live.match.played)
+    game = max(ann.person.session.file.games(), key=lambda game: game.id)
+    hand, number = ann.person.table.game.match.played[-1], len(ann.person.table.game.match.played)
     analysed(ann, "/analysis?last=1")
     shown = analysed(ann, f"/analysis?game={game.id}&hand={number}&move=3")
     assert f"move 3. {'Ann' if hand.after(2).turn == 0 else 'Formula'}:" in plain(shown)
@@ -212,7 +212,7 @@ def test_a_hand_is_analysed_stepped_through_and_played_otherwise(guest, few_worl
             break
     else:
         raise AssertionError(f"nobody answered: {moves}")
-    assert ann.browser.session.file.game is None
+    assert ann.person.session.file.game is None
     for wrong in (f"{other}&tried=106.999", "/analysis?game=77", "/analysis?subject=5"):
         ann.refused(wrong)
     # Nobody else's games.
@@ -229,7 +229,7 @@ def test_mistakes_are_listed_and_lead_to_their_positions(guest, few_worlds):
     for _ in range(5):
         ann.play_game()
         ann.post("/mistakes")
-        job = ann.browser.jobs.find("all")
+        job = ann.person.jobs.find("all")
         assert job.wait(120) and not job.error
         shown = ann.get("/mistakes")
         assert re.search(rf"\b{job.result} hands? analysed", plain(shown))
@@ -280,8 +280,9 @@ def test_positions_records_and_seeds_are_analysed_and_nothing_hidden_is_shown(gu
 
 def test_unknown_pages_and_files_are_refused(guest):
     ann = guest()
-    for path in ("/nothing", "/static/../server.py", "/static/htmx.json", "/records/x.gin"):
+    for path in ("/nothing", "/static/../server.py", "/static/htmx.json"):
         ann.refused(path, 404)
+    ann.refused("/records/x.gin")
     assert ann.client.delete("/table").status_code == 405
 
 

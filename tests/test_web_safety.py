@@ -22,7 +22,7 @@ from starlette.testclient import TestClient
 from agents.play.allowed import check_allowed
 from agents.play.store import Home
 from agents.web.app import run
-from agents.web.browser_session import Sessions
+from agents.web.people import People
 from agents.web.safety import is_loopback
 from agents.web.server import make_app
 from ginenv.errors import GinError
@@ -35,19 +35,19 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 
 @pytest.fixture
-def sessions(tmp_path):
-    sessions = Sessions(Home(tmp_path))
-    sessions.create("Ann")
-    yield sessions
-    sessions.close()
+def people(tmp_path):
+    people = People(Home(tmp_path))
+    people.create("Ann")
+    yield people
+    people.close()
 
 
 def status(client: TestClient, **headers: str) -> int:
     return client.post("/new", data={"sure": "1"}, headers=headers, follow_redirects=False).status_code
 
 
-def test_foreign_hosts_and_origins_are_refused(sessions):
-    client = browser_of(sessions)
+def test_foreign_hosts_and_origins_are_refused(people):
+    client = browser_of(people)
     for host in ("127.0.0.1:8377", "localhost:8377", "[::1]:8377", "LOCALHOST"):
         assert client.get("/", headers={"Host": host}).status_code == 200, host
     foreign = "evil.example evil.example:8377 127.0.0.1.evil.example 192.168.1.7:8377 [ localhost.evil".split()
@@ -58,14 +58,14 @@ def test_foreign_hosts_and_origins_are_refused(sessions):
         assert status(client, Origin=origin) == 403, origin
     assert status(client, **{"Sec-Fetch-Site": "cross-site"}) == 403
     assert status(client, **{"Sec-Fetch-Site": "same-site"}) == 403
-    browser = sessions.browser_session("Ann")
-    assert browser.session.file.game is None, "nothing that was refused had an effect"
-    assert status(client, Origin=ADDRESS) == 303 and browser.session.file.game is not None
+    person = people.person("Ann")
+    assert person.session.file.game is None, "nothing that was refused had an effect"
+    assert status(client, Origin=ADDRESS) == 303 and person.session.file.game is not None
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
-def test_a_token_is_required_on_every_address(sessions, host):
-    app = make_app(sessions, "secret-token", {"used-up"}, host)
+def test_a_token_is_required_on_every_address(people, host):
+    app = make_app(people, "secret-token", {"used-up"}, host)
     client = TestClient(app, base_url=ADDRESS)
     for path in ("/", "/table", "/static/table.css", "/?token=wrong", "/?token=", "/?token=%FF"):
         answer = client.get(path)
@@ -79,13 +79,13 @@ def test_a_token_is_required_on_every_address(sessions, host):
     assert second.get("/?token=used-up").status_code == 200 and third.get("/?token=used-up").status_code == 403
 
 
-def test_a_cookie_that_this_server_did_not_sign_makes_nobody_anybody(sessions):
-    sessions.create("Bob")
-    client = browser_of(sessions)
+def test_a_cookie_that_this_server_did_not_sign_makes_nobody_anybody(people):
+    people.create("Bob")
+    client = browser_of(people)
     client.post("/players", data={"do": "switch", "name": "Bob"})
     assert "Bob is at the table" in client.get("/").text
     ((name, signed),) = client.cookies.items()
-    other = browser_of(sessions)
+    other = browser_of(people)
     other.post("/players", data={"do": "switch", "name": "Ann"})
     ((_, elsewhere),) = other.cookies.items()
     data = base64.b64encode(json.dumps({"admitted": True, "player": "Ann"}).encode()).decode()
@@ -97,8 +97,8 @@ def test_a_cookie_that_this_server_did_not_sign_makes_nobody_anybody(sessions):
     assert "Bob is at the table" in client.get("/").text
 
 
-def test_a_name_that_the_command_line_gave_is_no_foreign_host(sessions):
-    client = browser_of(sessions, names=["Cards.Example"])
+def test_a_name_that_the_command_line_gave_is_no_foreign_host(people):
+    client = browser_of(people, names=["Cards.Example"])
     for host in ("cards.example", "cards.example:443", "127.0.0.1:8377"):
         assert client.get("/", headers={"Host": host}).status_code == 200, host
     assert status(client, Host="cards.example", Origin="https://cards.example") == 303
@@ -116,10 +116,10 @@ def test_a_name_that_the_command_line_gave_is_no_foreign_host(sessions):
 
 
 @pytest.mark.parametrize("stripped", [True, False])
-def test_under_a_path_every_address_is_under_it(sessions, stripped):
+def test_under_a_path_every_address_is_under_it(people, stripped):
     """As behind a JupyterHub, whose proxy takes the path off, or does not."""
     root = "/user/ann%40home/proxy/8377"
-    client = browser_of(sessions, root=root)
+    client = browser_of(people, root=root)
     here = "" if stripped else root
     entrance = client.get(f"{here}/?token={TOKEN}", follow_redirects=False)
     assert entrance.headers["location"] == f"{root}/" and f"path={root};" in entrance.headers["set-cookie"]
@@ -139,8 +139,8 @@ def test_under_a_path_every_address_is_under_it(sessions, stripped):
     assert style and client.get(style[1].removeprefix(root) if stripped else style[1]).status_code == 200
 
 
-def test_elsewhere_than_on_loopback_addresses_are_known_and_names_are_not(sessions):
-    client = browser_of(sessions, host="0.0.0.0")
+def test_elsewhere_than_on_loopback_addresses_are_known_and_names_are_not(people):
+    client = browser_of(people, host="0.0.0.0")
     assert client.get("/", headers={"Host": "192.168.1.7:8377"}).status_code == 200
     # A name that somebody had resolve to this machine is no address of it.
     assert client.get("/", headers={"Host": "evil.example:8377"}).status_code == 421
@@ -149,8 +149,8 @@ def test_elsewhere_than_on_loopback_addresses_are_known_and_names_are_not(sessio
     assert not is_loopback("0.0.0.0") and not is_loopback("192.168.1.7") and not is_loopback("localhost.evil")
 
 
-def test_pages_keep_to_themselves(sessions):
-    client = browser_of(sessions)
+def test_pages_keep_to_themselves(people):
+    client = browser_of(people)
     headers = client.get("/").headers
     assert headers["content-security-policy"].startswith("default-src 'none'; script-src 'self'")
     assert "frame-ancestors 'none'" in headers["content-security-policy"]
@@ -161,8 +161,8 @@ def test_pages_keep_to_themselves(sessions):
         assert "<script>" not in text and " onclick" not in text
 
 
-def test_bodies_are_bounded_and_checked(sessions):
-    client = browser_of(sessions)
+def test_bodies_are_bounded_and_checked(people):
+    client = browser_of(people)
     assert client.post("/replay", content=b"text=" + b"x" * 2_100_000).status_code == 413
 
     def stream():
@@ -235,16 +235,16 @@ def test_no_form_or_address_names_a_program_or_a_path(guest, tmp_path):
         ]
         for answer in answers:
             assert 'class="say warning"' in answer.text, (name, answer.url)
-        assert ann.browser.session.options.opponent == "formula"
+        assert ann.person.session.options.opponent == "formula"
     assert not (tmp_path / "trace").exists() and not (tmp_path / "absent").exists()
 
 
 def test_a_store_names_no_program_and_no_path(guest, tmp_path):
     for name in names_of(tmp_path)[:3]:
         ann: Guest = guest(prepared("eaai", deck(LOOSE, NO_MELD, "KD", "KC"), 0))
-        ann.browser.session.file.game |= {"opponent": name}
-        ann.browser.session.file.options = ann.browser.session.options.model_copy(update={"opponent": name})
-        ann.browser.session.file.save()
+        ann.person.session.file.game |= {"opponent": name}
+        ann.person.session.file.options = ann.person.session.options.model_copy(update={"opponent": name})
+        ann.person.session.file.save()
         ann.close()
         again: Guest = guest()
         for path in ("/", "/table", "/rules", "/learned", "/watch"):

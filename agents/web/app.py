@@ -15,10 +15,9 @@ import tyro
 
 from agents.files import check_directory
 from agents.play.store import Home, default_home
-from agents.web.browser_session import Sessions
 from agents.web.listening import listen, make_server
-from agents.web.root_path import check_root_path
-from agents.web.server import make_app
+from agents.web.people import People
+from agents.web.server import check_root_path, make_app
 from agents.web.warmup import Preparations
 from ginenv.errors import GinError, check_integer
 from ginenv.tables.players import parse_player
@@ -66,10 +65,10 @@ def run(arguments: Sequence[str], program: str = "gin web") -> None:
     # The browser's command line can be seen by other users of this machine, so what it holds opens the table only once.
     token, once = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
     try:
-        sessions = Sessions(Home(chosen.home), chosen.freeze, chosen.allow)
+        people = People(Home(chosen.home), chosen.freeze, chosen.allow)
     except OSError as error:
         raise GinError(f"{error.filename or 'a file'} cannot be used: {error.strerror or error}") from None
-    app = make_app(sessions, token, {once}, chosen.host, chosen.allow_host, chosen.runs, root)
+    app = make_app(people, token, {once}, chosen.host, chosen.allow_host, chosen.runs, root)
     listening = listen(chosen.host, chosen.port)
     port = listening.getsockname()[1]
     shown = socket.gethostname() if chosen.host in ("0.0.0.0", "::") else chosen.host

@@ -11,12 +11,12 @@ from typing import Any
 from ginenv.errors import GinError
 
 _MAX_JOBS = 64
-# How many of them work at the same time; the others wait.
-_AT_ONCE = 2
 # How long a page waits, in seconds, for a result that can be shown at once.
 PATIENCE = 0.4
 # A job ends when nobody has asked for it for so many seconds: its page asks several times in that time.
 _ABANDONED = 60.0
+# Does something, and tells how much of how much is done.
+Work = Callable[[Callable[[int, int], None]], Any]
 
 
 class _AbandonedError(Exception):
@@ -26,6 +26,11 @@ class _AbandonedError(Exception):
 class Job:
     """A piece of work.
 
+    Args:
+        work: what is done.
+        slot: held while it is done; work with the same slot waits for its turn.
+        stays: whether it goes on when nobody asks for it any more.
+
     Attributes:
         done: how much of it is done.
         total: how much there is; 0 before that is known.
@@ -33,18 +38,12 @@ class Job:
         error: why nothing came of it; empty if there was no error.
         over: whether it is over.
         abandoned: whether it ended because nobody waited for it.
-        last_poll: when somebody asked for it last.
     """
 
-    def __init__(
-        self,
-        work: Callable[[Callable[[int, int], None]], Any],
-        slot: threading.Semaphore | None = None,
-        stays: bool = True,
-    ) -> None:
+    def __init__(self, work: Work, slot: threading.Semaphore | None = None, stays: bool = True) -> None:
         self.done, self.total, self.error, self.over, self.abandoned = 0, 0, "", False, False
-        self._began = self.last_poll = time.monotonic()
         self.result: Any = None
+        self._began = self._asked = time.monotonic()
         self._work, self._slot, self._stays = work, slot or threading.Semaphore(), stays
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
@@ -72,13 +71,17 @@ class Job:
         self._check()
 
     def _check(self) -> None:
-        if not self._stays and time.monotonic() - self.last_poll > _ABANDONED:
+        if not self._stays and time.monotonic() - self._asked > _ABANDONED:
             raise _AbandonedError
 
     @property
     def seconds(self) -> float:
         """How long ago it began."""
         return time.monotonic() - self._began
+
+    def ask(self) -> None:
+        """Says that somebody still waits for it."""
+        self._asked = time.monotonic()
 
     def wait(self, seconds: float) -> bool:
         """Waits at most this long for it to be over; returns whether it is."""
@@ -87,26 +90,24 @@ class Job:
 
 
 class Jobs:
-    """One person's jobs by key, so that asking again does not begin the same work again; used under the lock of the player's seat."""
+    """Jobs by key, so that asking again does not begin the same work again.
 
-    def __init__(self) -> None:
+    Args:
+        at_once: how many of them work at the same time; the others wait.
+    """
+
+    def __init__(self, at_once: int = 2) -> None:
         self._jobs: OrderedDict[Hashable, Job] = OrderedDict()
-        self._slot = threading.Semaphore(_AT_ONCE)
+        self._slot = threading.Semaphore(at_once)
 
-    def job(self, key: Hashable, work: Callable[[Callable[[int, int], None]], Any], stays: bool = False) -> Job:
-        """The job of a key, begun at the first call.
-
-        Args:
-            key: of the job.
-            work: gets a function to which it reports its progress.
-            stays: whether it goes on when nobody asks for it any more.
-        """
+    def job(self, key: Hashable, work: Work, stays: bool = False) -> Job:
+        """The job of a key, begun at the first call, and again where it was abandoned."""
         if key not in self._jobs or self._jobs[key].abandoned:
             self._jobs[key] = Job(work, self._slot, stays)
             while len(self._jobs) > _MAX_JOBS:
                 self._jobs.popitem(last=False)
         self._jobs.move_to_end(key)
-        self._jobs[key].last_poll = time.monotonic()
+        self._jobs[key].ask()
         return self._jobs[key]
 
     def find(self, key: Hashable) -> Job | None:

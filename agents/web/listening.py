@@ -8,11 +8,8 @@ unread.
 from __future__ import annotations
 
 import asyncio
-import logging
 import resource
 import socket
-import time
-from collections import Counter
 from functools import partial
 from typing import Any
 
@@ -23,18 +20,12 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ginenv.errors import GinError
 
-# Connections in all, where the system allows as many open files; half of them from one address, which may be that of a proxy.
-_MAX_CONNECTIONS = 1024
-# Connections that asyncio accepts in one go; the rest wait in the system. Four times as many can be open before they are counted, or after
-# they were dropped.
+# Connections in all, where the system allows as many open files; and the files that everything else may need.
+_MAX_CONNECTIONS, _RESERVED_FILES = 1024, 192
+# Connections that asyncio accepts in one go; the rest wait in the system.
 _BACKLOG = 32
-# Open files for everything else.
-_RESERVED = 4 * _BACKLOG + 64
-# Seconds from a request's first byte, or from a connection's beginning, to the end of its head; of its body; and for which a client may
-# leave answers unread.
-_HEAD_SECONDS, _BODY_SECONDS, _UNREAD_SECONDS = 10.0, 60.0, 60.0
-# Lines that a logger writes in a minute; strangers cause some of them.
-_LINES_PER_MINUTE = 20
+# Seconds for a request to arrive, from its first byte or the connection's beginning, and for which a client may leave answers unread.
+_SECONDS = 30.0
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -42,10 +33,10 @@ def listen(host: str, port: int) -> socket.socket:
     try:
         # With its protocol: asyncio turns Nagle's algorithm off only where it is TCP by name, and without that every answer waits
         # 40 ms for an acknowledgement of its headers.
-        family, kind, protocol, _, _ = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listening = socket.socket(family, kind, protocol)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind((host, port))
+        listening.bind(address)
         listening.listen(_BACKLOG)
         return listening
     except OSError as error:
@@ -61,13 +52,13 @@ def make_server(app: ASGIApp, keep_alive: int = 5) -> uvicorn.Server:
         app: the application.
         keep_alive: seconds that a connection without requests stays open.
     """
-    for name in ("asyncio", "uvicorn.error"):
-        logging.getLogger(name).addFilter(_RateLimit())
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = _MAX_CONNECTIONS if files == resource.RLIM_INFINITY else min(_MAX_CONNECTIONS, files - _RESERVED_FILES)
     # No access log: it would name people, or show a token. No warnings: a stranger's bad request causes one each.
     return uvicorn.Server(
         uvicorn.Config(
             app,
-            http=partial(_Protocol, book=_Connections(_max_connections())),  # type: ignore[arg-type]
+            http=partial(_Protocol, open_connections=_Connections(max(most, 2))),  # type: ignore[arg-type]
             ws="none",
             log_level="error",
             access_log=False,
@@ -79,142 +70,86 @@ def make_server(app: ASGIApp, keep_alive: int = 5) -> uvicorn.Server:
     )
 
 
-def _max_connections() -> int:
-    """As many as leave enough open files for everything else."""
-    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if files == resource.RLIM_INFINITY:
-        return _MAX_CONNECTIONS
-    return max(min(_MAX_CONNECTIONS, files - _RESERVED), 2)
-
-
-class _RateLimit(logging.Filter):
-    """Lets a logger write so many lines in a minute."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._minute, self._lines = 0.0, 0
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Whether a line is written."""
-        if (now := time.monotonic()) - self._minute > 60:
-            self._minute, self._lines = now, 0
-        self._lines += 1
-        return self._lines <= _LINES_PER_MINUTE
-
-
-class _Connections:
-    """All connections.
-
-    Args:
-        most: how many there may be.
-    """
+class _Connections(dict["_Protocol", None]):
+    """Connections without a request to be answered, the longest waiting first; counts the others too, so that there are not too many."""
 
     def __init__(self, most: int) -> None:
-        self._most = most
-        self._open: set[_Protocol] = set()
-        self._by_address: Counter[str] = Counter()
-        # Those without a request to be answered, the longest waiting first.
-        self._waiting: dict[_Protocol, None] = {}
-
-    def add(self, connection: _Protocol) -> None:
-        """Counts a new connection; where there are too many, the one that has waited longest ends, in the extreme the new one."""
-        self._open.add(connection)
-        self._by_address[connection.address] += 1
-        self.set_waiting(connection, True)
-        if self._by_address[connection.address] > self._most // 2:
-            next(each for each in self._waiting if each.address == connection.address).drop()
-        elif len(self._open) > self._most:
-            next(iter(self._waiting)).drop()
-
-    def remove(self, connection: _Protocol) -> None:
-        """Forgets a connection, unless that has been done."""
-        if connection not in self._open:
-            return
-        self.set_waiting(connection, False)
-        self._open.remove(connection)
-        self._by_address[connection.address] -= 1
-        if not self._by_address[connection.address]:
-            del self._by_address[connection.address]
-
-    def set_waiting(self, connection: _Protocol, waits: bool) -> None:
-        """Says whether a connection has no request to be answered; one that has waited before keeps its place."""
-        if not waits:
-            self._waiting.pop(connection, None)
-        elif connection in self._open:
-            self._waiting.setdefault(connection)
+        super().__init__()
+        self.most, self.number = most, 0
 
 
 class _Protocol(H11Protocol):
-    """A connection that has to send its requests in time, and that may have to make room for another."""
+    """A connection whose client has to send requests and read answers in time, and which may have to make room for another."""
 
-    def __init__(self, *arguments: Any, book: _Connections, **more: Any) -> None:
+    def __init__(self, *arguments: Any, open_connections: _Connections, **more: Any) -> None:
         super().__init__(*arguments, **more)
-        self.address = ""
-        self._book, self._due, self._timer = book, "", None
+        self._waiting, self._is_open = open_connections, False
+        self._timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Counts the connection, and begins to wait for a request."""
+        """Counts the connection; if there are too many, the one that has waited longest ends, in the extreme this one."""
         super().connection_made(transport)
-        self.address = self.client[0] if self.client else ""
-        self._wait_for("head")
-        self._book.add(self)
+        self._is_open = True
+        self._waiting.number += 1
+        self._take_stock()
+        if self._waiting.number > self._waiting.most:
+            next(iter(self._waiting)).drop()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forgets the connection."""
-        self._wait_for("")
-        self._book.remove(self)
+        self._forget()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         """Reads on."""
         super().data_received(data)
-        if self.transport.is_closing():
-            return
-        if self.conn.their_state is h11.IDLE and self.conn.trailing_data[0]:
-            self._wait_for("head")
-        elif self.conn.their_state is h11.SEND_BODY:
-            self._wait_for("body")
-        else:
-            self._wait_for("reading" if self.flow.write_paused else "")
-        # No browser sends requests ahead of answers; with a thousand of them a stranger would never wait for anything.
-        is_ahead = bool(self.conn.trailing_data[0])
-        self._book.set_waiting(self, is_ahead or self.flow.write_paused or not self._is_answering)
+        self._take_stock()
 
     def pause_writing(self) -> None:
-        """The client leaves answers unread: it may have to make room, and has to go on in time."""
+        """The client leaves answers unread."""
         super().pause_writing()
-        self._book.set_waiting(self, True)
-        if not self._due:
-            self._wait_for("reading")
+        self._take_stock()
 
     def resume_writing(self) -> None:
         """The client reads on."""
         super().resume_writing()
-        if self._due == "reading":
-            self._wait_for("")
+        self._take_stock()
 
     def on_response_complete(self) -> None:
         """Waits for the next request, if it has not come already."""
         super().on_response_complete()
-        if not self.transport.is_closing() and not self._is_answering:
-            self._book.set_waiting(self, True)
+        self._take_stock()
 
-    @property
-    def _is_answering(self) -> bool:
-        return self.cycle is not None and not self.cycle.response_complete
-
-    def _wait_for(self, part: str) -> None:
-        """Ends the connection unless this part of a request, or the reading of its answer, comes in time; empty for nothing."""
-        if part == self._due:
+    def _take_stock(self) -> None:
+        """Notes whether the connection has a request to be answered, and whether its client owes anything: if so, for how long yet."""
+        if not self._is_open:
             return
-        self._due = part
+        answering = self.cycle is not None and not self.cycle.response_complete
+        unread, more = self.flow.write_paused, bool(self.conn.trailing_data[0])
+        # No browser sends requests ahead of answers; with a thousand of them a stranger would never wait for anything.
+        if answering and not (unread or more):
+            self._waiting.pop(self, None)
+        else:
+            self._waiting.setdefault(self)
+        begun = self.conn.their_state is h11.IDLE and (more or self.cycle is None)
+        if not (unread or begun or self.conn.their_state is h11.SEND_BODY):
+            self._stop_timer()
+        elif self._timer is None:
+            self._timer = self.loop.call_later(_SECONDS, self.drop)
+
+    def _stop_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        seconds = {"head": _HEAD_SECONDS, "body": _BODY_SECONDS, "reading": _UNREAD_SECONDS}.get(part)
-        self._timer = None if seconds is None else self.loop.call_later(seconds, self.drop)
+            self._timer = None
+
+    def _forget(self) -> None:
+        self._stop_timer()
+        self._waiting.pop(self, None)
+        self._waiting.number -= self._is_open
+        self._is_open = False
 
     def drop(self) -> None:
         """Ends the connection without an answer."""
-        # Before it is lost, so that the next one to make room is another.
-        self._book.remove(self)
+        # Forgotten before it is lost, so that the next one to make room is another.
+        self._forget()
         self.transport.abort()

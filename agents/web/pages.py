@@ -78,11 +78,21 @@ def with_symbols(text: str) -> Markup:
     return Markup(_CARD.sub(symbol, str(escape(text))))
 
 
+def figure(value: float | None, points: bool, sign: bool = False) -> str:
+    """A loss or a value: points, or else per cent of the game, with one decimal."""
+    if value is None:
+        return "–"
+    number = value if points else 100 * value
+    return (f"{number:+.1f}" if sign else f"{number:.1f}").replace("-", "\N{MINUS SIGN}")
+
+
 @cache
 def _templates() -> Environment:
     found = environment("agents.web")
     found.filters.update(symbols=with_symbols, opponent=display_opponent, rules=display_rules)
-    found.globals.update(link=_static_link, card_image=card_image, card_words=card_words)
+    found.globals.update(
+        link=_static_link, card_image=card_image, card_name=card_name, card_words=card_words, figure=figure
+    )
     return found
 
 

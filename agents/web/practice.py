@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from starlette.responses import Response
 
@@ -20,9 +19,10 @@ from ginenv.engine.actions import action_name, actions_of, parse_action
 from ginenv.engine.rules import Rules
 from ginenv.errors import GinError
 
+_OWNERS = (MINE, EVERYBODY)
 
-@dataclass(frozen=True)
-class Answered:
+
+class _Answered(NamedTuple):
     """An answer that is shown until the person goes on."""
 
     exercise: Exercise
@@ -31,50 +31,58 @@ class Answered:
 
 
 def _practice(request: Request) -> Practice:
-    return Practice(request.sessions.home, request.browser_session.name, shared_analyst)
+    return Practice(request.people.home, request.person.name, shared_analyst)
 
 
 def _moves(view: Any) -> dict[str, list[tuple[str, str]]]:
     """The moves with what stands on their buttons: those with several cards by what is done with a card, then the others."""
-    found: dict[str, list[tuple[str, str]]] = {}
+    groups: dict[str, list[tuple[str, str]]] = {}
     for action in actions_of(view["legal"]):
         verb, _, card = (name := action_name(action, int(view["phase"]))).rpartition(" ")
-        found.setdefault(verb, []).append((name, card))
-    rest = [(name, name) for verb, group in found.items() if not verb or len(group) == 1 for name, _ in group]
-    return {verb: group for verb, group in found.items() if verb and len(group) > 1} | ({"": rest} if rest else {})
+        groups.setdefault(verb, []).append((name, card))
+    alone = [(name, name) for verb, group in groups.items() if not verb or len(group) == 1 for name, _ in group]
+    return {verb: group for verb, group in groups.items() if verb and len(group) > 1} | ({"": alone} if alone else {})
 
 
 def practice(request: Request) -> Response:
     """The answer that has just been given, or else the next position."""
-    kind, whose = (request.query.get(name, "") for name in ("kind", "whose"))
-    browser, practice = request.browser_session, _practice(request)
-    if request.query.get("next"):
-        browser.answered = None
+    kind, whose = (request.query_params.get(name, "") for name in ("kind", "whose"))
+    person, practice = request.person, _practice(request)
+    if request.query_params.get("next"):
+        person.answered = None
     practice.add_new()
-    answered: Answered | None = browser.answered
+    answered: _Answered | None = person.answered
     exercise = answered.exercise if answered else practice.next(kind, whose)
-    values: dict[str, Any] = {"kind": kind, "whose": whose, "kinds": KINDS, "owners": (MINE, EVERYBODY)}
-    values |= {"exercise": exercise, "answered": answered, "progress": practice.progress()}
-    shown = standing(request.sessions.home, browser.name)
-    values |= {"skill": shown.words, "chart": skill_chart(shown)}
+    values: dict[str, Any] = {}
     if exercise is not None:
         view = exercise.view[0]
-        picture = table_picture(view, "the opponent", None, "you")
-        rules = display_rules(variation(Rules.from_block(view["rules"])))
-        values |= {"picture": picture, "moves": _moves(view), "rules": rules}
-    return request.page("practice.html", **values)
+        values["picture"] = table_picture(view, "the opponent", None, "you")
+        values["moves"] = _moves(view)
+        values["rules"] = display_rules(variation(Rules.from_block(view["rules"])))
+    shown = standing(request.people.home, person.name)
+    return request.page(
+        "practice.html",
+        kind=kind,
+        whose=whose,
+        kinds=KINDS,
+        owners=_OWNERS,
+        exercise=exercise,
+        answered=answered,
+        progress=practice.progress(),
+        skill=shown.words,
+        chart=skill_chart(shown),
+        **values,
+    )
 
 
 def answer(request: Request) -> Response:
     """Judges a move, and shows the answer."""
-    browser, practice = request.browser_session, _practice(request)
-    kind, whose = (request.form.get(name, "") for name in ("kind", "whose"))
-    with browser.shows_errors():
-        exercise = practice.exercise(integer_field(request.form, "exercise"))
-        if exercise.reviews != integer_field(request.form, "reviews"):
+    person, practice, fields = request.person, _practice(request), request.fields
+    kind, whose = fields.get("kind", ""), fields.get("whose", "")
+    with person.shows_errors():
+        exercise = practice.exercise(integer_field(fields, "exercise"))
+        if exercise.reviews != integer_field(fields, "reviews"):
             raise GinError("this position has been answered already")
-        found = practice.answer(exercise, parse_action(request.form.get("move", "")))
-        browser.answered = Answered(exercise, found, wait_words(found.due))
-    return request.go(
-        f"/practice?kind={kind if kind in KINDS else ''}&whose={whose if whose in (MINE, EVERYBODY) else ''}"
-    )
+        judged = practice.answer(exercise, parse_action(fields.get("move", "")))
+        person.answered = _Answered(exercise, judged, wait_words(judged.due))
+    return request.go(f"/practice?kind={kind if kind in KINDS else ''}&whose={whose if whose in _OWNERS else ''}")

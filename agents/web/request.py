@@ -2,108 +2,142 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any
+from urllib.parse import unquote
 
-from starlette.applications import Starlette
-from starlette.datastructures import QueryParams
+from starlette.requests import Request as HTTPRequest
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.types import Scope
 
-from agents.web.browser_session import BrowserSession, Sessions
 from agents.web.form_fields import integer_field
-from agents.web.jobs import Job
+from agents.web.jobs import PATIENCE, Job, Work
 from agents.web.pages import page
+from agents.web.people import People, Person
 from ginenv.errors import GinError
 
+# Attributes that hold an address of this server. What people write is escaped, so no text looks like one.
+_LINK = re.compile(r'(\s(?:href|action|formaction|src|hx-get|hx-post)=")/(?!/)')
 
-class Request:
-    """A request.
+
+class UnfinishedError(Exception):
+    """A result takes longer than a page waits; ``response`` says how far it has come."""
+
+    def __init__(self, response: Response) -> None:
+        super().__init__()
+        self.response = response
+
+
+class Request(HTTPRequest):
+    """A request. Handlers write addresses as if the table were at the root of a server, and here they move to where it is.
 
     Args:
-        app: the application that is asked.
-        path: path of the address.
-        query: query of the address.
-        form: fields of the form that was sent.
-        params: parameters in the path.
-        htmx: whether a part of the page is wanted instead of the whole.
-        session: what the browser's signed cookie holds.
-        address: the address of the server, as this browser reaches it.
+        scope: what Starlette knows of it.
+        fields: fields of the form that was sent.
 
     Attributes:
-        browser_session: seat of the player who asks.
         who: the name of the player who asks; empty where there is no player yet.
     """
 
-    def __init__(
-        self,
-        app: Starlette,
-        path: str,
-        query: QueryParams,
-        form: Mapping[str, str],
-        params: Mapping[str, Any],
-        htmx: bool,
-        session: dict[str, Any] | None = None,
-        address: str = "",
-    ) -> None:
-        self.app, self.path, self.query, self.form, self.params, self.htmx = app, path, query, form, params, htmx
-        self.session = {} if session is None else session
-        self.address = address
+    def __init__(self, scope: Scope, fields: Mapping[str, str]) -> None:
+        super().__init__(scope)
+        self.fields = fields
+        self.people: People = self.app.state.people
         self.who = ""
-        self._browser_session: BrowserSession | None = None
+        self._root: str = self.app.state.root
+        self._person: Person | None = None
+        # The address of the server as the browser knows it, which a proxy need not pass on as ``Host``: browsers send it with forms.
+        if "://" in (origin := self.headers.get("origin", "")):
+            self.session["address"] = origin + self._root
+
+    @property
+    def path(self) -> str:
+        """Path of the address, below the table's own."""
+        return path_below(self._root, self.scope)
+
+    @property
+    def htmx(self) -> bool:
+        """Whether a part of the page is wanted instead of the whole."""
+        return self.headers.get("hx-request") == "true"
+
+    @property
+    def address(self) -> str:
+        """The address of the server, as this browser reaches it."""
+        return self.session.get("address") or str(self.base_url).rstrip("/") + self._root
 
     @property
     def invited(self) -> str:
         """The name of the person whose link has opened this browser; empty for somebody who has the table's own address."""
-        return self.sessions.invited(self.session.get("token", ""))
+        return self.people.invited(self.session.get("token", ""))
 
     @property
-    def sessions(self) -> Sessions:
-        """All seats."""
-        return self.app.state.sessions
-
-    @property
-    def browser_session(self) -> BrowserSession:
-        """The seat of the player who asks.
+    def person(self) -> Person:
+        """The player who asks.
 
         Raises:
             GinError: if nobody has taken a seat.
         """
-        if self._browser_session is None:
+        if self._person is None:
             raise GinError("nobody has taken a seat; choose a player first")
-        return self._browser_session
+        return self._person
 
-    def set_session(self, browser_session: BrowserSession) -> None:
-        """Says who asks."""
-        self._browser_session = browser_session
+    def ask_as(self, person: Person) -> None:
+        """Says who asks, which this browser then remembers."""
+        self._person = person
+        if self.session.get("player") != person.name:
+            self.session["player"] = person.name
 
     def number(self, name: str, default: int = 0) -> int:
-        """A whole number from the query.
+        """A whole number from the query; raises ``GinError`` if it is none."""
+        return integer_field(self.query_params, name, default)
 
-        Raises:
-            GinError: if it is not a whole number.
-        """
-        return integer_field(self.query, name, default)
+    def part(self, template: str, status: int = 200, **values: Any) -> Response:
+        """A part of a page."""
+        text = page(template, **values)
+        return HTMLResponse(_LINK.sub(rf"\1{self._root}/", text) if self._root else text, status)
 
     def page(self, template: str, status: int = 200, **values: Any) -> Response:
         """A page with the frame around it, and the sentences that are to be shown once."""
-        browser_session = self._browser_session
-        values = {
+        person = self._person
+        frame = {
             "here": self.path,
-            "messages": browser_session.take_messages() if browser_session else [],
-            "player": browser_session.name if browser_session else "",
+            "messages": person.take_messages() if person else [],
+            "player": person.name if person else "",
             "invited": self.invited,
-            **values,
         }
-        return HTMLResponse(page(template, **values), status)
-
-    def part(self, part: str, full_page: str, **values: Any) -> Response:
-        """A part of a page if that is asked for, else the whole."""
-        return HTMLResponse(page(part, **values)) if self.htmx else self.page(full_page, **values)
+        return self.part(template, status, **frame | values)
 
     def progress(self, job: Job, address: str, heading: str, words: str) -> Response:
         """How far a job has come; the page asks for the address again."""
         values = {"job": job, "address": address, "heading": heading, "words": words}
-        return self.part("progress_part.html", "progress.html", **values, here=self.path)
+        return self.part("progress_part.html", **values) if self.htmx else self.page("progress.html", **values)
+
+    def result(
+        self, key: Hashable, work: Work, address: str, heading: str, words: Callable[[Job], str], keep: bool = False
+    ) -> Any:
+        """What comes of a job of the person's.
+
+        Args:
+            key: of the job.
+            work: what it does.
+            address: where the result is asked for, again and again.
+            heading: what it is about.
+            words: say how far it has come.
+            keep: whether the result is the same when it is asked for another time.
+
+        Raises:
+            UnfinishedError: if it takes longer than a page waits.
+            GinError: if nothing comes of it.
+        """
+        job = self.person.jobs.job(key, work)
+        if not job.wait(PATIENCE):
+            raise UnfinishedError(self.progress(job, address, heading, words(job)))
+        if job.error or not keep:
+            self.person.jobs.forget(key)
+        if job.error:
+            raise GinError(job.error)
+        return job.result
 
     def problem(self, status: int, heading: str, words: str) -> Response:
         """A page that says what is not possible; if only a part was asked for, the sentence alone, which the page then shows."""
@@ -113,20 +147,13 @@ class Request:
 
     def go(self, path: str) -> Response:
         """Redirects to another whole page, even if only a part was asked for."""
-        return Response(status_code=204, headers={"HX-Redirect": path}) if self.htmx else RedirectResponse(path, 303)
+        if self.htmx:
+            return Response(status_code=204, headers={"HX-Redirect": self._root + path})
+        return RedirectResponse(self._root + path, 303)
 
-    def redirect_as(self, browser_session: BrowserSession) -> Response:
-        """Redirects as a player, which this browser then remembers: to the game with a friend if there is one, else to the lobby."""
-        self.remember(browser_session)
-        self.session.pop("next", None)
-        return RedirectResponse("/table" if browser_session.session.file.friend else "/", 303)
 
-    def remember(self, browser_session: BrowserSession) -> None:
-        """Makes this browser's session remember the player."""
-        if self.session.get("player") != browser_session.name:
-            self.session["player"] = browser_session.name
-
-    def hand_over(self, name: str) -> Response:
-        """Covers the table until somebody takes a seat, such as the person of this name, whose turn it is at this browser."""
-        self.session["next"] = name
-        return self.go("/players")
+def path_below(root: str, scope: Scope) -> str:
+    """Path of a request below the path under which a proxy serves the table, whether the proxy has taken that off or not."""
+    # A server hands paths on without their escapes.
+    root, path = unquote(root), scope["path"]
+    return path[len(root) :] if path.startswith(f"{root}/") else path

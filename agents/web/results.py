@@ -18,7 +18,7 @@ _MAX_CURVES = 6
 _REPORT_POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
-def _found(folder: Path, pattern: str) -> list[str]:
+def _files(folder: Path, pattern: str) -> list[str]:
     """Files that match a pattern under a folder, as paths relative to it, the newest first."""
     files = sorted(folder.glob(f"**/{pattern}"), key=lambda path: -path.stat().st_mtime)[:_MAX_FILES]
     return [path.relative_to(folder).as_posix() for path in files]
@@ -27,22 +27,21 @@ def _found(folder: Path, pattern: str) -> list[str]:
 def results(request: Request) -> Response:
     """The runs and reports that there are, and the curves of some runs."""
     folder: Path = request.app.state.runs
-    runs = [path.rpartition("/")[0] or "." for path in _found(folder, "curve.json")]
-    wanted = [run for run in request.query.getlist("run") if run in runs][:_MAX_CURVES]
-    chosen = wanted or runs[:1]
-    chart = Markup("")
+    runs = [path.rpartition("/")[0] or "." for path in _files(folder, "curve.json")]
+    wanted = [run for run in request.query_params.getlist("run") if run in runs]
+    chosen, chart = wanted[:_MAX_CURVES] or runs[:1], Markup("")
     if chosen:
-        with request.browser_session.shows_errors():
+        with request.person.shows_errors():
             curves = [read_curve(folder / run) for run in chosen]
             chart = Markup(svg_of_page(curves_figure(curves), "Games won against the panel"))
-    reports = _found(folder, "report.html")
+    reports = _files(folder, "report.html")
     return request.page("results.html", folder=folder.name, runs=runs, chosen=chosen, chart=chart, reports=reports)
 
 
 def report(request: Request) -> Response:
     """A report, unchanged."""
     folder: Path = request.app.state.runs
-    name = request.query.get("file", "")
-    if name not in _found(folder, "report.html"):
+    name = request.query_params.get("file", "")
+    if name not in _files(folder, "report.html"):
         raise GinError(f"there is no report {name[:200]!r} here")
     return HTMLResponse((folder / name).read_bytes(), headers={"Content-Security-Policy": _REPORT_POLICY})

@@ -25,9 +25,11 @@ _HEADERS = {
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
+    "Cache-Control": "no-store",
 }
-LONGEST_BODY = 2_000_000
 _FORM = "application/x-www-form-urlencoded"
+# Answers in the application's place; None lets it answer.
+Admission = Callable[[Scope], ASGIApp | None]
 
 
 def is_loopback(host: str) -> bool:
@@ -47,28 +49,17 @@ def _name_in(host: str) -> str | None:
 
 
 class Guard:
-    """Refuses foreign requests, and adds the headers that keep pages to themselves; works inside a ``SessionMiddleware``.
+    """Refuses requests under other names, from other sites' pages and from those who are not admitted; keeps pages to themselves.
 
     Args:
         app: what is guarded.
         host: what the server listens on.
-        token: what a browser has to bring once, in an address; its session then says that it did.
-        once: tokens that are used up by the first request; the command line of a browser, which other users of this machine can
-            see, holds such a one.
-        names: further names under which the table may be reached.
-        invited: whether a token is that of a person's link; such a browser gets that person's seat alone (``Request.invited``).
+        names: further names under which it may be reached.
+        admit: whether whoever asks is admitted.
     """
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        host: str,
-        token: str,
-        once: set[str],
-        names: Collection[str],
-        invited: Callable[[str], bool],
-    ) -> None:
-        self.app, self.host, self.token, self.once, self.invited = app, host, token, once, invited
+    def __init__(self, app: ASGIApp, host: str, names: Collection[str], admit: Admission) -> None:
+        self.app, self.host, self.admit = app, host, admit
         # Of a proxy, which may pass another Host on than the browser's, or add a port to it.
         self.proxies = {name.lower() for name in names}
         self.names = {"localhost"} | self.proxies
@@ -79,20 +70,17 @@ class Guard:
         """Answers a request, or lets the application do it."""
         if scope["type"] != "http":
             # No web sockets, and no other protocol.
-            if scope["type"] == "lifespan":
-                await self.app(scope, receive, send)
-            return
+            return await self.app(scope, receive, send) if scope["type"] == "lifespan" else None
 
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers.setdefault(name, value)
-                headers.setdefault("Cache-Control", "no-store")
             await send(message)
 
-        refusal = self._refusal(scope)
-        await (self.app if refusal is None else refusal)(scope, receive, guarded)
+        answer = self._refusal(scope) or self.admit(scope) or self.app
+        return await answer(scope, receive, guarded)
 
     def _is_ours(self, name: str) -> bool:
         """Whether a host is this machine: an address cannot be made to resolve to another one, but a name has to be known."""
@@ -118,31 +106,40 @@ class Guard:
                 return PlainTextResponse("Another site's page may not use this table.\n", 403)
             if headers.get("content-type", _FORM).partition(";")[0].strip().lower() != _FORM:
                 return PlainTextResponse(f"A form is sent as {_FORM}.\n", 415)
-        length = headers.get("content-length", "0")
-        if not length.isdecimal() or len(length) > 12 or int(length) > LONGEST_BODY:
-            return PlainTextResponse(f"The request is too long; at most {LONGEST_BODY} bytes are read.\n", 413)
-        return self._without_token(scope)
+        return None
 
-    def _without_token(self, scope: Scope) -> ASGIApp | None:
-        query = parse_qsl(scope["query_string"].decode("latin-1"))
+
+def admission(
+    token: str, once: Collection[str], invited: Callable[[str], object], path: Callable[[Scope], str]
+) -> Admission:
+    """Admits browsers that bring a token in an address; from then on their sessions (see ``SessionMiddleware``) say that they did.
+
+    Args:
+        token: the table's own.
+        once: tokens that are used up by the first request; the command line of a browser, which other users of this machine can
+            see, holds such a one.
+        invited: whether a token is that of a person's link; such a browser gets that person's seat alone (``Request.invited``).
+        path: the path of a request as the browser knows it.
+    """
+    unused = set(once)
+
+    def admit(scope: Scope) -> ASGIApp | None:
+        query, session = parse_qsl(scope["query_string"].decode("latin-1")), scope["session"]
         given = {value for name, value in query if name == "token"}
-        if given & self.once or any(secrets.compare_digest(value.encode(), self.token.encode()) for value in given):
-            self.once -= given
-            scope["session"].pop("token", None)
-            scope["session"]["admitted"] = True
-            return self._without_query(scope, query)
-        if link := next(filter(self.invited, given), ""):
-            scope["session"].clear()
-            scope["session"]["token"] = link
-            return self._without_query(scope, query)
-        if scope["session"].get("admitted") or self.invited(scope["session"].get("token", "")):
+        if given & unused or any(secrets.compare_digest(value.encode(), token.encode()) for value in given):
+            unused.difference_update(given)
+            session.pop("token", None)
+            session["admitted"] = True
+        elif link := next(filter(invited, given), ""):
+            session.clear()
+            session["token"] = link
+        elif session.get("admitted") or invited(session.get("token", "")):
             return None
-        words = "This table asks for its token: open the address that 'gin web' has printed, or the link that you were sent.\n"
-        return PlainTextResponse(words, 403)
-
-    @staticmethod
-    def _without_query(scope: Scope, query: list[tuple[str, str]]) -> ASGIApp:
-        """The same address without the token."""
-        # The session has it from now on, so that the token appears in no link and no history.
+        else:
+            words = "This table asks for its token: open the address that 'gin web' has printed, or the link that you were sent."
+            return PlainTextResponse(f"{words}\n", 403)
+        # The same address without the token, which from now on appears in no link and no history.
         rest = urlencode([pair for pair in query if pair[0] != "token"])
-        return RedirectResponse(scope["path"] + (f"?{rest}" if rest else ""), 303)
+        return RedirectResponse(path(scope) + (f"?{rest}" if rest else ""), 303)
+
+    return admit

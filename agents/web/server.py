@@ -3,41 +3,40 @@
 from __future__ import annotations
 
 import importlib
+import re
 import secrets
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from pathlib import Path
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.sessions import SessionMiddleware
 from starlette.requests import Request as HTTPRequest
 from starlette.responses import PlainTextResponse, Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Mount, Route
 
-from agents.web.browser_session import Sessions
 from agents.web.pages import STATIC, static_file
-from agents.web.request import Request
-from agents.web.root_path import RootPath
-from agents.web.safety import LONGEST_BODY, Guard
-from ginenv.errors import GinError
+from agents.web.people import People
+from agents.web.request import Request, UnfinishedError, path_below
+from agents.web.safety import Guard, admission
+from ginenv.errors import GinError, must_be
 
-_MAX_FIELDS = 100
-Handler = Callable[[Request], Response]
+_MAX_BODY, _MAX_FIELDS = 2_000_000, 100
+_ROOT = re.compile(r"(/[A-Za-z0-9._~@%-]+)+")
 # For each address and method, the handler as "module:function". Modules are loaded when they are first needed, so that the server
 # listens at once: some of them need torch or matplotlib.
 _PAGES = {
     "/": {"GET": "lobby:lobby"},
     "/ready": {"GET": "lobby:ready"},
     "/new": {"GET": "lobby:wait_for_game", "POST": "lobby:new"},
-    "/players": {"GET": "lobby:players", "POST": "lobby:change_player"},
-    "/rules": {"GET": "lobby:rules", "POST": "lobby:change_rules"},
-    "/options": {"GET": "lobby:options", "POST": "lobby:change_options"},
-    "/table": {"GET": "table:show", "POST": "table:play"},
+    "/players": {"GET": "players:players", "POST": "players:change_player"},
+    "/rules": {"GET": "options:rules", "POST": "options:change_rules"},
+    "/options": {"GET": "options:options", "POST": "options:change_options"},
+    "/table": {"GET": "table_page:show", "POST": "table_page:play"},
     "/statistics": {"GET": "statistics:statistics", "POST": "statistics:reset_statistics"},
     "/learned": {"GET": "learned:learned", "POST": "learned:reset"},
     "/watch": {"GET": "watch:watch", "POST": "watch:begin"},
@@ -47,7 +46,7 @@ _PAGES = {
     "/analysis": {"GET": "analysis:analysis", "POST": "analysis:analyse_text"},
     "/analysis/seed": {"GET": "analysis:analyse_seed", "POST": "analysis:analyse_seed"},
     "/try": {"GET": "analysis:other_move"},
-    "/mistakes": {"GET": "analysis:mistakes_page", "POST": "analysis:analyse_all"},
+    "/mistakes": {"GET": "mistakes:mistakes_page", "POST": "mistakes:analyse_all"},
     "/practice": {"GET": "practice:practice", "POST": "practice:answer"},
     "/results": {"GET": "results:results"},
     "/results/report": {"GET": "results:report"},
@@ -58,134 +57,101 @@ _FOR_ALL = ("/players",)
 _FOR_HOSTS = ("/players", "/learned", "/watch", "/results")
 
 
-def _answer(request: Request, name: str) -> Response:
-    handler, home = _handler(name), request.sessions.home
-    if not (request.invited or request.session.get("admitted")):
-        # A link that has just been taken back.
-        return PlainTextResponse("This link is no longer good.\n", 403)
-    if request.invited and request.path.startswith(_FOR_HOSTS):
-        return request.problem(403, "That is not possible", "This page is not for somebody who was invited.")
-    # The player is the one that the browser's session names, else the player who played last; nobody who has an own browser.
-    named = home.find(request.session.get("player", ""))
-    named = None if request.sessions.is_away(named or "") else named
-    request.who = request.invited or named or home.last_player or ""
-    if request.path not in _FOR_ALL:
-        if request.session.get("next"):
-            # Covered until somebody takes a seat.
-            return request.go("/players")
-        try:
-            if request.who:
-                request.set_session(request.sessions.browser_session(request.who))
-        except (GinError, OSError) as error:
-            return request.problem(409, "This seat cannot be taken", str(error))
-        try:
-            browser = request.browser_session
-        except GinError:
-            return request.go("/players")
-        # Requests that wait for their turn hold threads, which other players need.
-        if not browser.queue.acquire(blocking=False):
-            return PlainTextResponse("Too much was asked at once; try again in a moment.\n", 429)
-        try:
-            with browser.locked():
-                # From now on this browser belongs to this player, whichever player another one has.
-                request.remember(browser)
-                return _handled(request, handler)
-        finally:
-            browser.queue.release()
-    return _handled(request, handler)
+def _endpoint(name: str) -> Callable:
+    async def endpoint(http_request: HTTPRequest) -> Response:
+        body = await http_request.body()
+        # In threads: nobody waits for a long form of somebody else.
+        fields = await run_in_threadpool(_fields, body)
+        return await run_in_threadpool(_answer, Request(http_request.scope, fields), name)
+
+    return endpoint
 
 
-def _handled(request: Request, handler: Handler) -> Response:
-    try:
-        return handler(request)
-    except (GinError, OSError) as error:
-        return request.problem(400, "That is not possible", str(error))
-
-
-async def _form(http_request: HTTPRequest) -> dict[str, str]:
-    """The fields of a form; what is not UTF-8 in them is replaced.
-
-    Raises:
-        HTTPException: if it is too long, or has too many fields.
-    """
-    if http_request.method != "POST":
-        return {}
-    read = 0
-    body = bytearray()
-    async for chunk in http_request.stream():
-        read += len(chunk)
-        if read > LONGEST_BODY:
-            raise HTTPException(413, f"The form is too long; at most {LONGEST_BODY} bytes are read.")
-        body += chunk
-    # In a thread: nobody waits for a long form of somebody else.
-    return await run_in_threadpool(_fields, body)
-
-
-def _fields(body: bytearray) -> dict[str, str]:
+def _fields(body: bytes) -> dict[str, str]:
+    """The fields of a form; what is not UTF-8 in them is replaced."""
     try:
         return dict(parse_qsl(body.decode("latin-1"), keep_blank_values=True, max_num_fields=_MAX_FIELDS))
     except ValueError:
         raise HTTPException(400, f"The form has too many fields; at most {_MAX_FIELDS} are read.") from None
 
 
-def _handler(name: str) -> Handler:
+def _answer(request: Request, name: str) -> Response:
+    people = request.people
+    if not (request.invited or request.session.get("admitted")):
+        # A link that has just been taken back.
+        return PlainTextResponse("This link is no longer good.\n", 403)
+    if request.invited and request.path.startswith(_FOR_HOSTS):
+        return request.problem(403, "That is not possible", "This page is not for somebody who was invited.")
+    # The player is the one that the browser's session names, else the player who played last; nobody who has an own browser.
+    named = people.home.find(request.session.get("player", "")) or ""
+    request.who = request.invited or ("" if people.is_away(named) else named) or people.home.last_player or ""
+    if request.path in _FOR_ALL:
+        return _handled(request, name)
+    if not request.who or request.session.get("next"):
+        # Nobody is here yet, or the table is covered until somebody takes a seat.
+        return request.go("/players")
+    try:
+        person = people.person(request.who)
+    except (GinError, OSError) as error:
+        return request.problem(409, "This seat cannot be taken", str(error))
+    # Requests that wait for their turn hold threads, which other players need.
+    if not person.queue.acquire(blocking=False):
+        return PlainTextResponse("Too much was asked at once; try again in a moment.\n", 429)
+    try:
+        with person.locked():
+            # From now on this browser belongs to this player, whichever player another one has.
+            request.ask_as(person)
+            return _handled(request, name)
+    finally:
+        person.queue.release()
+
+
+def _handled(request: Request, name: str) -> Response:
     module, _, function = name.partition(":")
-    return getattr(importlib.import_module(f"agents.web.{module}"), function)
-
-
-def _endpoint(name: str) -> Callable:
-    async def endpoint(http_request: HTTPRequest) -> Response:
-        form = await _form(http_request)
-        htmx = http_request.headers.get("hx-request") == "true"
-        request = Request(
-            http_request.app,
-            http_request.url.path,
-            http_request.query_params,
-            form,
-            http_request.path_params,
-            htmx,
-            http_request.session,
-            _address(http_request),
-        )
-        return await run_in_threadpool(_answer, request, name)
-
-    return endpoint
-
-
-def _address(http_request: HTTPRequest) -> str:
-    """The address of the server as the browser knows it, which a proxy need not pass on as ``Host``: browsers send it with forms."""
-    origin = http_request.headers.get("origin", "")
-    if "://" in origin:
-        http_request.session["address"] = origin + http_request.scope.get("app_root_path", "")
-    return http_request.session.get("address") or str(http_request.base_url).rstrip("/")
+    try:
+        return getattr(importlib.import_module(f"agents.web.{module}"), function)(request)
+    except UnfinishedError as unfinished:
+        return unfinished.response
+    except (GinError, OSError) as error:
+        return request.problem(400, "That is not possible", str(error))
 
 
 def _static(http_request: HTTPRequest) -> Response:
     name = http_request.path_params["name"]
     if name not in STATIC:
         raise HTTPException(404)
-    return Response(
-        static_file(name), media_type=STATIC[name], headers={"Cache-Control": "public, max-age=31536000, immutable"}
-    )
+    for_ever = {"Cache-Control": "public, max-age=31536000, immutable"}
+    return Response(static_file(name), media_type=STATIC[name], headers=for_ever)
 
 
 async def _problem(http_request: HTTPRequest, error: Exception) -> Response:
-    status, words = (
-        (error.status_code, error.detail) if isinstance(error, HTTPException) else (500, "Something went wrong here.")
-    )
+    status, words = 500, "Something went wrong here."
     heading = "That is not possible"
+    if isinstance(error, HTTPException):
+        status, words = error.status_code, error.detail
     if status == 404:
         heading, words = "There is no such page", "Page not found."
-    request = Request(
-        http_request.app, http_request.url.path, QueryParams(), {}, {}, http_request.headers.get("hx-request") == "true"
-    )
-    return request.problem(status, heading, words)
+    elif status == 413:
+        words = f"The form is too long; at most {_MAX_BODY} bytes are read."
+    return Request(http_request.scope, {}).problem(status, heading, words)
+
+
+def check_root_path(root: str) -> str:
+    """A path without its last slash; empty for the root itself.
+
+    Raises:
+        GinError: if it is no path.
+    """
+    root = root.rstrip("/")
+    if root and not _ROOT.fullmatch(root):
+        raise GinError(must_be("--root-path", "a path such as /user/ann/proxy/8377", root))
+    return root
 
 
 def make_app(
-    sessions: Sessions,
+    people: People,
     token: str,
-    once: set[str] | None = None,
+    once: Collection[str] = (),
     host: str = "127.0.0.1",
     names: Collection[str] = (),
     runs: Path = Path("runs"),
@@ -194,27 +160,26 @@ def make_app(
     """The application.
 
     Args:
-        sessions: the seats; closed when the application ends.
+        people: everybody at the table; their sessions end with the application.
         token: what a browser has to bring once.
-        once: tokens that are good for one request only; they are removed as they are used.
+        once: tokens that are good for one request only.
         host: what the server will listen on.
         names: further names under which the table may be reached.
         runs: the folder whose training runs and reports are shown.
-        root: path under which a proxy serves the table (``agents.web.root_path``).
+        root: path under which a proxy serves the table (``check_root_path``); the proxy may take it off, or not.
     """
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         yield
-        sessions.close()
+        people.close()
 
-    routes = [Route("/static/{name}", _static)]
+    routes: list[BaseRoute] = [Route("/static/{name}", _static)]
     for path, handlers in _PAGES.items():
         routes += [Route(path, _endpoint(name), methods=[method]) for method, name in handlers.items()]
     app = Starlette(
-        routes=routes,
+        routes=[Mount(unquote(root), routes=routes), *routes] if root else routes,
         middleware=[
-            *([Middleware(RootPath, root=root)] if root else ()),
             # A secret and a name for each start: what is not from this process is no session of it.
             Middleware(
                 SessionMiddleware,
@@ -226,14 +191,13 @@ def make_app(
             Middleware(
                 Guard,
                 host=host,
-                token=token,
-                once=set() if once is None else once,
                 names=names,
-                invited=lambda token: bool(sessions.invited(token)),
+                admit=admission(token, once, people.invited, lambda scope: root + path_below(root, scope)),
             ),
         ],
         exception_handlers={HTTPException: _problem, 500: _problem},
         lifespan=lifespan,
+        max_body_size=_MAX_BODY,
     )
-    app.state.sessions, app.state.runs, app.state.preparations = sessions, runs, None
+    app.state.people, app.state.runs, app.state.root, app.state.preparations = people, runs, root, None
     return app

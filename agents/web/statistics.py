@@ -58,12 +58,12 @@ def _bars(tallies: list[Tally], label: str, pairs: list[tuple[float, float]]) ->
         return _finished(figure, label, "x")
 
 
-def _over_time(tallies: list[Tally], margins: list[list[int]]) -> Markup:
+def _over_time(series: list[tuple[Tally, list[int]]]) -> Markup:
     """Points per hand, the player's less the opponent's, averaged over the last hands: by hand, one line for each tally."""
     label = f"points per hand over time: yours less the opponent's, in the last {_LAST} hands"
     with drawing(9.5, 3.4) as (figure, (axes,)):
         axes.axhline(0, color=LINE, linewidth=1)
-        for k, (tally, points) in enumerate(zip(tallies, margins, strict=True)):
+        for k, (tally, points) in enumerate(series):
             means = [sum(points[max(0, n - _LAST) : n]) / min(n, _LAST) for n in range(1, len(points) + 1)]
             style, colour = _LINES[k % len(_LINES)], (ACCENT, INK)[k // len(_LINES) % 2]
             name = f"{shorten(display_rules(tally.variation))} against {shorten(display_opponent(tally.opponent))}"
@@ -98,26 +98,25 @@ def skill_chart(shown: Standing) -> Markup | None:
 
 def statistics(request: Request) -> Response:
     """The totals of the player's hands."""
-    file = request.browser_session.session.file
-    tallies = list(file.statistics.root)
-    charts = []
+    file = request.person.session.file
+    tallies, shown = list(file.statistics.root), standing(request.people.home, file.name)
+    charts = [] if (chart := skill_chart(shown)) is None else [chart]
     if tallies:
         most = sorted(tallies, key=lambda tally: -tally.hands)[:12]
         per_hand = [(round(tally.average[0], 1), round(tally.average[1], 1)) for tally in most]
-        charts.append(_bars(most, "points per hand", per_hand))
-        charts.append(_bars(most, "games won", [(tally.won[0], tally.won[1]) for tally in most]))
+        bars = [
+            _bars(most, "points per hand", per_hand),
+            _bars(most, "games won", [(tally.won[0], tally.won[1]) for tally in most]),
+        ]
         series = [(tally, margins) for tally in most[:_MAX_LINES] if len(margins := file.margins(tally)) > 1]
-        if series:
-            charts.append(_over_time([tally for tally, _ in series], [margins for _, margins in series]))
+        charts = [*bars, *([_over_time(series)] if series else []), *charts]
     kinds = sorted({tally.variation for tally in tallies} | {tally.opponent for tally in tallies})
-    shown = standing(request.sessions.home, file.name)
-    charts += [chart] if (chart := skill_chart(shown)) else []
     return request.page("statistics.html", tallies=tallies, charts=charts, kinds=kinds, skill=shown.words)
 
 
 def reset_statistics(request: Request) -> Response:
     """Resets statistics, if the form confirms it."""
-    with request.browser_session.shows_errors():
-        if request.form.get("sure"):
-            request.browser_session.say(request.browser_session.session.reset_statistics(request.form.get("which", "")))
+    with request.person.shows_errors():
+        if request.fields.get("sure"):
+            request.person.say(request.person.session.reset_statistics(request.fields.get("which", "")))
     return request.go("/statistics")

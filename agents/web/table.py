@@ -1,53 +1,237 @@
-"""The table: a page, and the part of it that changes with every command."""
+"""The table in the browser: what the person has been told and asked since the last move, and what each command does."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Mapping
 
-from starlette.responses import HTMLResponse, Response
+from agents.play.current_game import CurrentGame, Event, Move
+from agents.play.hints import hint
+from agents.play.moves import count
+from agents.play.session import Session
+from agents.web.form_fields import integer_field
+from ginenv.engine.actions import KNOCK, STOCK, UPCARD
+from ginenv.engine.cards import card_name, parse_card
+from ginenv.errors import GinError
 
-from agents.web.pages import page
-from agents.web.request import Request
-from agents.web.view_model import table_values
-
-
-def show(request: Request) -> Response:
-    """The table, or the lobby if there is no game; an empty answer if the caller already shows the position."""
-    browser = request.browser_session
-    if not browser.enter():
-        return request.go("/")
-    if request.htmx:
-        return Response(status_code=204) if request.query.get("at") == browser.mark else _part(request)
-    return request.page("table.html", **_values(request))
+# Commands that mean the same at every position; the others have to name the position that they were meant for.
+_ANYTIME = ("hint", "sort", "move", "play to gin", "again", "keep")
+_BEHIND = "This window was behind: the game has gone on meanwhile (in another window, perhaps). Nothing was played; here is the table."
 
 
-def _part(request: Request) -> Response:
-    values = _values(request)
-    return HTMLResponse(page("table_part.html", **values, messages=request.browser_session.take_messages()))
+def _step(move: Move) -> str:
+    """What everybody sees of a move, in a word for ``motion.js``; empty for a move that needs none."""
+    if move.phase == "discard":
+        return f"{'discard' if move.mine else 'drop'}-{card_name(move.action % KNOCK)}"
+    return "" if move.mine else {STOCK: "stock", UPCARD: "take"}.get(move.action, "")
 
 
-def _values(request: Request) -> dict[str, Any]:
-    browser = request.browser_session
-    browser.catch_up()
-    friend = browser.session.friend
-    # Two people who have no browsers of their own take turns at this one.
-    turns = friend is not None and not any(map(request.sessions.is_away, (friend.file.name, browser.name)))
-    return {"t": table_values(browser), "cloth": browser.session.options.cloth, "turns": turns}
+class Table:
+    """A person's table.
 
+    Args:
+        session: the person's session.
+        say: has a sentence shown once, as a ``warning`` if its kind says so.
 
-def play(request: Request) -> Response:
-    """Carries out a command and shows the table after it."""
-    browser, form = request.browser_session, request.form
-    if not browser.enter():
-        return request.go("/")
-    # A button that names no command is a card, a spread or a sort order.
-    do = form.get("do") or next(
-        (command for field, command in (("card", "card"), ("number", "spread"), ("by", "sort")) if form.get(field)), ""
-    )
-    if do == "hand over":
-        return request.hand_over(browser.live.theirs)
-    browser.command(do, {**form, "card": form.get("card") or form.get("picked", "")})
-    if browser.session.game is None:
-        # An opponent that could not even start again has left the table; the lobby says why, and the game is kept.
-        return request.go("/")
-    return _part(request) if request.htmx else request.go("/table")
+    Attributes:
+        events: what both sides did since the person's last move.
+        pending_knock: the card about whose discard the person is asked whether to knock instead, or None.
+        hint: the action of a hint and its words, or None.
+        trouble: why the opponent cannot play; empty if it can.
+    """
+
+    def __init__(self, session: Session, say: Callable[..., None]) -> None:
+        self.session, self.say = session, say
+        self._hand: tuple[str, int] | None = None
+        self._places: list[int] = []
+        self._clear()
+
+    def _clear(self) -> None:
+        self.events: list[Event] = []
+        self.pending_knock: int | None = None
+        # The position and the card where the person was warned that a knock would be a plain discard.
+        self._no_knock: tuple[str, int] | None = None
+        self.hint: tuple[int, str] | None = None
+        self.trouble = ""
+
+    @property
+    def game(self) -> CurrentGame:
+        """The game in play.
+
+        Raises:
+            GinError: if there is none.
+        """
+        if self.session.game is None:
+            raise GinError("there is no game in play; begin one")
+        return self.session.game
+
+    @property
+    def mark(self) -> str:
+        """An id of the position of the game in play; it changes whenever the position does, and only then."""
+        game = self.game
+        return f"{game.game.name}.{len(game.match.played)}.{len(game.hand.history)}"
+
+    def take_steps(self) -> list[str]:
+        """What both sides did since the last answer, in words for ``motion.js``: ``discard-7C`` by the person, ``drop-7C`` by the other."""
+        steps = [_step(move) for move in self.game.moves]
+        self.game.moves.clear()
+        return [step for step in steps if step]
+
+    def places(self) -> list[int | None]:
+        """The person's cards from left to right; in lay-offs None where a card lay, so that the others stay where they are."""
+        order = self.game.game.order
+        lies_still = [card for card in self._places if card in order] == order
+        if not (lies_still and self.game.hand.phase == "layoff"):
+            self._places = list(order)
+        return [card if card in order else None for card in self._places]
+
+    def resume(self) -> bool:
+        """Continues an unfinished game; returns whether there is a game to show."""
+        if self.session.game is None and self.session.file.game is not None:
+            try:
+                self.session.resume()
+                self._clear()
+                self._go_on()
+            except (GinError, OSError) as error:
+                self.say(str(error), "warning")
+        return self.session.game is not None
+
+    def begin(self) -> None:
+        """Begins a new game; an unfinished one is lost."""
+        self.session.leave_game()
+        self.session.new_game()
+        self._clear()
+        self._go_on()
+
+    def catch_up(self) -> None:
+        """Takes over what a friend has done since the last answer."""
+        game = self.game
+        hand = game.game.name, len(game.match.played) + (not game.hand.is_over)
+        if game.friend is not None and hand != self._hand:
+            self._clear()
+        self._hand = hand
+        self.events += game.events()
+
+    def _go_on(self) -> None:
+        """Lets the opponent play until it is the person's turn; a failure of the opponent goes to ``trouble``. A friend is not asked."""
+        game = self.game
+        self.trouble = ""
+        while game.opponent is not None and not game.hand.is_over and game.hand.turn != game.seat:
+            try:
+                game.opponent_plays()
+            except (GinError, OSError) as error:
+                self.trouble = str(error)
+                break
+            except Exception as error:  # an agent of anybody's making may fail in any way; the game stays
+                self.trouble = f"it has failed ({type(error).__name__}: {error})."
+                break
+        self.catch_up()
+
+    def command(self, do: str, values: Mapping[str, str]) -> None:
+        """Carries out a command at the table; a refused one changes nothing and becomes a sentence to show.
+
+        Args:
+            do: the command, as in the terminal; ``card`` is what a card alone means now, ``gin later`` a discard, then play to gin.
+            values: ``at`` (see ``mark``), and, depending on the command, ``card``, ``place``, ``number``, ``by``.
+        """
+        try:
+            if do not in _ANYTIME and values.get("at") != self.mark:
+                self.say(_BEHIND, "warning")
+            elif do == "hint":
+                self._hint()
+            elif do == "sort":
+                self.game.sort(*values.get("by", "").split()[:2])
+            elif do == "move":
+                if self.game.move_card(parse_card(values.get("card", "")), integer_field(values, "place")):
+                    self.say("Your hand stays as you lay it from now on; ‘By meld’ sorts it again.")
+            elif do == "play to gin":
+                self.game.game.play_to_gin = not self.game.game.play_to_gin
+                self.pending_knock = None
+                self.game.save()
+            elif do == "keep":
+                self.pending_knock = None
+            elif do == "again":
+                # By restarting its program.
+                self.session.leave_game()
+                self.session.resume()
+                self._go_on()
+            elif do == "next":
+                self._next_hand()
+            elif do == "another game":
+                if not self.game.match.is_over:
+                    raise GinError("this game is still in play")
+                self.begin()
+            elif (action := self._action(do, values)) is not None:
+                self._play(action)
+        except (GinError, OSError) as error:
+            self.say(str(error), "warning")
+
+    def _hint(self) -> None:
+        game = self.game
+        if game.hand.is_over or game.hand.turn != game.seat:
+            raise GinError("there is nothing to decide now")
+        self.hint = hint(game.turn, self.session.options.hints)
+
+    def _next_hand(self) -> None:
+        if not self.game.hand.is_over:
+            raise GinError("this hand is still in play")
+        self._clear()
+        self.game.next_hand()
+        self._go_on()
+
+    def _play(self, action: int) -> None:
+        # The opponent's actions in its turn are shown until the person's turn ends.
+        still = [event for event in self.events if event.kind in ("opponent", "take")] if action >= STOCK else []
+        self._clear()
+        self.events = still
+        self.game.moves.clear()
+        self.game.play(action)
+        self._go_on()
+
+    def _action(self, do: str, values: Mapping[str, str]) -> int | None:
+        """The action of a command, or None if the person has to be asked first or the draw was undone."""
+        game, turn = self.game, self.game.turn
+        if game.hand.is_over:
+            raise GinError("this hand is over; deal the next one")
+        if game.hand.turn != game.seat:
+            raise GinError(f"it is {game.theirs}'s turn")
+        if do == "card":
+            do = "lay off" if turn.phase == "layoff" else "discard"
+        if do == "spread":
+            return turn.action(do, integer_field(values, "number"))
+        if do in ("take", "stock", "pass", "done", "gin"):
+            return turn.action(do)
+        if do not in ("lay off", "discard", "just discard", "gin later", "knock"):
+            raise GinError(f"there is no command {do!r} at the table")
+        if do == "knock" and not values.get("card") and (least := turn.best_knock()) is not None:
+            return least
+        if not values.get("card"):
+            raise GinError("choose a card first")
+        return self._action_with(do, parse_card(values["card"]))
+
+    def _action_with(self, do: str, card: int) -> int | None:
+        game, turn = self.game, self.game.turn
+        if do in ("just discard", "gin later"):
+            action = turn.action("discard", card)
+            game.game.play_to_gin |= do == "gin later"
+            return action
+        if do == "discard" and turn.returns_upcard(card):
+            self._clear()
+            game.put_back()
+            self.say("You give the card back: the draw is undone.")
+            return None
+        action = turn.action(do, card)
+        if do == "discard" and self.session.options.ask_knock and turn.asks_to_knock(action):
+            self.pending_knock = card
+            return None
+        if do == "discard" and action >= KNOCK:
+            self.say("Gin: the hand ends by itself.")
+        if do == "knock" and not turn.may_knock(card) and self._no_knock != (self.mark, card):
+            self._no_knock = self.mark, card
+            left = count(turn.left(card))
+            self.say(
+                f"With the {card_name(card)} that is no knock: {left} would be left, the limit is {int(turn.view['limit'])}. Under these "
+                "rules it would be a plain discard; knock again if you want that.",
+                "warning",
+            )
+            return None
+        return action

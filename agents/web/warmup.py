@@ -5,18 +5,16 @@ Compiled code loads in a second or two. After an installation it may first have 
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Callable
-from functools import partial
 
 from agents.play.hints import SEARCH, load_analyst
+from agents.play.options import Options
 from agents.play.rehearsal import RULES, rehearse
 from agents.play.session import Session
-from agents.web.browser_session import BrowserSession
-from agents.web.jobs import Job
+from agents.web.jobs import Job, Jobs
 from agents.web.pages import page
-from agents.web.view_model import table_values
+from agents.web.table import Table
+from agents.web.table_page import table_values
 from ginenv.hands.hand import Hand
 from ginenv.tables.players import parse_player, player_names
 
@@ -32,45 +30,36 @@ class Preparations:
     """What is prepared in this process, each opponent with each set of rules once, one after the other."""
 
     def __init__(self) -> None:
-        self._jobs: dict[tuple[str, str], Job] = {}
-        self._slot = threading.Semaphore()
+        self._jobs = Jobs(at_once=1)
         self._hints: Job | None = None
         for rules in RULES:
-            self.prepare(_OPPONENT, rules)
+            self._prepare(_OPPONENT, rules)
 
-    def prepare(self, opponent: str, rules: str) -> Job:
-        """Begins to prepare a game, if that has not begun before.
+    def prepare(self, options: Options) -> Job:
+        """Begins to prepare a game under a player's options, if that has not begun before, and then what gives hints."""
+        # One that needs a permission, such as a program, is not started.
+        game = self._prepare(
+            options.player if parse_player(options.player).kind in player_names() else _OPPONENT, options.rules
+        )
+        if options.hints == SEARCH:
+            self._hints = self._hints or Job(lambda tell: _load_analyst(game))
+        return game
 
-        Args:
-            opponent: name of the opponent; one that needs a permission, such as a program, is not started.
-            rules: rules of the game.
-        """
-        if parse_player(opponent).kind not in player_names():
-            opponent = _OPPONENT
-        if (opponent, rules) not in self._jobs:
-            self._jobs[opponent, rules] = Job(partial(_make_ready, opponent, rules), self._slot)
-        return self._jobs[opponent, rules]
-
-    def prepare_hints(self, source: str) -> None:
-        """Begins to load the analyst that gives hints, once, when the games that are being prepared are ready."""
-        if source == SEARCH and self._hints is None:
-            waiting = list(self._jobs.values())
-            self._hints = Job(lambda _: _load_analyst(waiting))
+    def _prepare(self, opponent: str, rules: str) -> Job:
+        return self._jobs.job((opponent, rules), lambda tell: _make_ready(opponent, rules), stays=True)
 
 
-def _load_analyst(waiting: list[Job]) -> None:
-    for job in waiting:
-        job.wait(_LONGEST)
+def _load_analyst(game: Job) -> None:
+    game.wait(_LONGEST)
     load_analyst().decision(Hand.deal(RULES[0], seed=1).view())
 
 
-def _make_ready(opponent: str, rules: str, tell: Callable[[int, int], None]) -> None:
+def _make_ready(opponent: str, rules: str) -> None:
     """Plays a hand in a store that is thrown away, and draws the table after every action."""
     time.sleep(_WAIT)
-    tell(0, 1)
     rehearse(opponent, draw, rules)
 
 
 def draw(session: Session) -> None:
     """Makes the page of the game in play, which nobody gets."""
-    page("table_part.html", t=table_values(BrowserSession(session)), cloth="green", messages=[], turns=False)
+    page("table_part.html", **table_values(Table(session, print)), messages=[])

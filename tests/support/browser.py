@@ -14,7 +14,7 @@ import uvicorn
 
 from agents.play.game import Game
 from agents.play.store import Home
-from agents.web.browser_session import BrowserSession, Sessions
+from agents.web.people import People, Person
 from agents.web.server import make_app
 from ginenv.engine.actions import KNOCK, PASS, STOCK, UPCARD
 from ginenv.engine.cards import card_name
@@ -61,18 +61,16 @@ class Table:
     """
 
     def __init__(self, home: Path, game: Game | None = None, **options: str) -> None:
-        self.sessions = Sessions(Home(home))
-        self.browser: BrowserSession = (
-            self.sessions.browser_session("Ann") if self.sessions.home.find("Ann") else self.sessions.create("Ann")
-        )
+        self.people = People(Home(home))
+        self.person: Person = self.people.person("Ann") if self.people.home.find("Ann") else self.people.create("Ann")
         for name, value in options.items():
-            self.browser.session.set_option(name, value)
+            self.person.session.set_option(name, value)
         if game is not None:
-            self.browser.session.file.game = game.to_json()
+            self.person.session.file.game = game.to_json()
         listening = socket.create_server(("127.0.0.1", 0))
         self.address = f"http://127.0.0.1:{listening.getsockname()[1]}"
         self.entrance = f"{self.address}/?token={TOKEN}"
-        self._server = uvicorn.Server(uvicorn.Config(make_app(self.sessions, TOKEN), log_level="error"))
+        self._server = uvicorn.Server(uvicorn.Config(make_app(self.people, TOKEN), log_level="error"))
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [listening]}, daemon=True)
         self._thread.start()
         while not self._server.started:
@@ -83,7 +81,7 @@ class Table:
         self._thread.join(20)
 
 
-class Person:
+class Visitor:
     """Somebody at the page of the table, who plays as a decent player would.
 
     Args:
@@ -103,9 +101,9 @@ class Person:
         page.on("console", lambda message: self.faults.append(message.text) if message.type == "error" else None)
 
     @property
-    def browser(self) -> BrowserSession:
+    def person(self) -> Person:
         """The person's seat at the server."""
-        return self.table.sessions.browser_session(self.name)
+        return self.table.people.person(self.name)
 
     def begin(self) -> None:
         """From the lobby to the table."""
@@ -147,13 +145,13 @@ class Person:
 
     def move(self) -> None:
         """Plays one move, and waits until the page shows it."""
-        before = self.browser.mark
+        before = self.person.table.mark
         self.act()
         self.page.locator(f'#table:not([data-at="{before}"])').wait_for()
 
     def act(self) -> None:
         """Plays one move, without waiting for the answer."""
-        live = self.browser.live
+        live = self.person.table.game
         self.moves += 1
         if live.hand.is_over:
             self.press("n", "#do-next")
@@ -196,6 +194,6 @@ class Person:
 
     def play_game(self, most: int = 600) -> None:
         """Plays until the game is over."""
-        while not self.browser.live.match.is_over:
+        while not self.person.table.game.match.is_over:
             assert self.moves < most, "the game does not end"
             self.move()

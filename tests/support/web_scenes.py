@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 from agents.play.current_game import CurrentGame
 from agents.play.game import Game
 from agents.play.store import Home
-from agents.web.browser_session import BrowserSession, Sessions
+from agents.web.people import People, Person
 from agents.web.server import make_app
 from ginenv.engine.actions import KNOCK, PASS, STOCK, UPCARD
 from ginenv.engine.cards import card_name
@@ -21,9 +21,9 @@ ADDRESS = "http://127.0.0.1:8377"
 TOKEN = "the-token"
 
 
-def browser_of(sessions: Sessions, **settings: object) -> TestClient:
+def browser_of(people: People, **settings: object) -> TestClient:
     """A client that has opened the address that the program prints."""
-    client = TestClient(make_app(sessions, TOKEN, **settings), base_url=ADDRESS)  # type: ignore[arg-type]
+    client = TestClient(make_app(people, TOKEN, **settings), base_url=ADDRESS)  # type: ignore[arg-type]
     client.get(f"/?token={TOKEN}", follow_redirects=False)
     return client
 
@@ -56,7 +56,7 @@ class Client:
     """Somebody's browser, and the player whose seat it has."""
 
     client: TestClient
-    browser: BrowserSession
+    person: Person
     decent: Player
 
     def do(self, **fields: object) -> str:
@@ -65,12 +65,12 @@ class Client:
 
     def move(self) -> str:
         """Plays what a decent player would, as a form says it."""
-        live = self.browser.live
+        live = self.person.table.game
         if live.hand.is_over:
             return self.do(do="next")
         do, values = command_of(live, int(self.decent.act(live.view.reshape(1))[0]))
         shown = self.do(do=do, **values)
-        return self.do(do="just discard", **values) if self.browser.pending_knock is not None else shown
+        return self.do(do="just discard", **values) if self.person.table.pending_knock is not None else shown
 
     def get(self, path: str, **headers: str) -> str:
         """A page, when what a level has learned has been looked up."""
@@ -106,19 +106,19 @@ class Guest(Client):
         allowed: Sequence[str] = (),
         **options: str,
     ) -> None:
-        self.sessions = Sessions(Home(home), allowed=allowed)
-        exists = self.sessions.home.find("Ann")
-        self.browser = self.sessions.browser_session("Ann") if exists else self.sessions.create("Ann")
+        self.people = People(Home(home), allowed=allowed)
+        exists = self.people.home.find("Ann")
+        self.person = self.people.person("Ann") if exists else self.people.create("Ann")
         for name, value in options.items():
-            self.browser.session.set_option(name, value)
+            self.person.session.set_option(name, value)
         if game is not None:
-            self.browser.session.file.game = game.to_json()
-        self.client = browser_of(self.sessions, runs=runs)
+            self.person.session.file.game = game.to_json()
+        self.client = browser_of(self.people, runs=runs)
         self.decent = make_player("formula")
 
     def do(self, **fields: object) -> str:
         """The table after a command, as the page gets it."""
-        at = {"at": self.browser.mark} if self.browser.session.game is not None else {}
+        at = {"at": self.person.table.mark} if self.person.session.game is not None else {}
         answer = self.client.post("/table", data={**at, **fields}, headers={"Origin": ADDRESS, "HX-Request": "true"})
         assert answer.status_code == 200, answer.text[-300:]
         return answer.text
@@ -127,14 +127,14 @@ class Guest(Client):
         """Begins a game and plays it to its end; what is shown then."""
         self.post("/new", sure="1")
         shown = ""
-        while not self.browser.live.match.is_over:
+        while not self.person.table.game.match.is_over:
             shown = self.move()
         return shown
 
     def deal(self, game: Game) -> str:
         """Puts a game in the place of the one that is on the table."""
-        self.browser.leave()
-        self.browser.session.file.game = game.to_json()
+        self.person.session.leave_game()
+        self.person.session.file.game = game.to_json()
         return self.get("/table")
 
     def refused(self, path: str, status: int = 400, **fields: object) -> str:
@@ -144,7 +144,7 @@ class Guest(Client):
         return plain(answer.text)
 
     def close(self) -> None:
-        self.sessions.close()
+        self.people.close()
 
 
 def attribute(text: str, name: str) -> str:

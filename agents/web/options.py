@@ -1,0 +1,91 @@
+"""The pages of rules and options."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from starlette.responses import Response
+
+from agents.play.options import Options, choices, preset_of
+from agents.web.lobby import prepared
+from agents.web.opponents import opponents
+from agents.web.request import Request
+from ginenv.engine.rule_texts import PRESET_TEXTS, RULE_TEXTS
+from ginenv.engine.rules import CHOICES, PRESETS, RANGES
+from ginenv.errors import RulesError, unknown_name
+from ginenv.hands.text import parse_rules
+from ginenv.pictures.card_art import BACKS
+
+# The values allowed for a form's "back"; nobody is sent anywhere else.
+_BACK = ("/rules", "/options", "/table", "/learned")
+# Options that are shown as swatches of what they look like.
+_SWATCHES = ("cloth", "card_back")
+
+
+def rules(request: Request) -> Response:
+    """Opponents, presets and every rule."""
+    options = request.person.session.options
+    preset = preset_of(options.rules)
+    return request.page(
+        "rules.html",
+        options=options,
+        preset=preset,
+        presets=PRESET_TEXTS,
+        values=_texts(dataclasses.asdict(parse_rules(options.rules))),
+        base=_texts(dataclasses.asdict(PRESETS[preset])),
+        choices=CHOICES,
+        ranges=RANGES,
+        texts=RULE_TEXTS,
+        opponents=opponents(request),
+    )
+
+
+def _texts(values: dict[str, object]) -> dict[str, str]:
+    """The values of rules as a form holds them."""
+    return {name: str(value).lower() for name, value in values.items()}
+
+
+def change_rules(request: Request) -> Response:
+    """Takes the rules from a form: a preset, and a value for each rule."""
+    person = request.person
+    with person.shows_errors():
+        preset = request.fields.get("preset", "")
+        if preset not in PRESETS:
+            raise RulesError(unknown_name("preset", preset, PRESETS))
+        # Changes alone: the form also holds rules that others, when changed, leave without effect.
+        base = _texts(dataclasses.asdict(PRESETS[preset]))
+        values = {name: value.strip() for name, value in request.fields.items() if name != "preset"}
+        changes = [f"{name}={value}" for name, value in values.items() if base.get(name) != value]
+        person.say(person.session.set_option("rules", ",".join([preset, *changes])))
+        prepared(request)
+    return request.go("/rules")
+
+
+def options(request: Request) -> Response:
+    """The player's options, each with a line about it."""
+    names = [name for name in Options.model_fields if choices(name) and name not in _SWATCHES]
+    return request.page(
+        "options.html",
+        options=request.person.session.options,
+        settings={name: Options.model_fields[name].description for name in names},
+        choices=choices,
+        backs=BACKS,
+    )
+
+
+def change_options(request: Request) -> Response:
+    """Takes options from a form; if one is refused, none of them changes."""
+    person = request.person
+    session, back = person.session, request.fields.get("back", "/options")
+    with person.shows_errors():
+        changed = {
+            name: value
+            for name, value in request.fields.items()
+            if name != "back" and (name not in Options.model_fields or session.options.text(name) != value)
+        }
+        for name, value in changed.items():
+            session.options.changed(name, value)
+        for name, value in changed.items():
+            person.say(session.set_option(name, value))
+        prepared(request)
+    return request.go(back if back.partition("?")[0] in _BACK else "/options")
