@@ -12,7 +12,7 @@ from rich.console import Console
 from agents.arena import play_match
 from agents.reports import terminal
 from agents.reports.charts import svg_of_page
-from agents.reports.curves import SeedCurves, curves_figure, read_curve
+from agents.reports.curves import by_seeds, curves_figure, read_curve
 from ginenv.errors import GinError
 from tests.support.refusals import refuses
 
@@ -55,7 +55,7 @@ def test_runs_of_several_seeds_are_a_mean_in_a_band(tmp_path: Path) -> None:
     assert [run.name for run in runs] == ["ppo/seed-1", "ppo/seed-2"]
     lines = {line.get_label(): line.get_xydata() for line in curves_figure(runs).axes[0].get_lines()}
     np.testing.assert_allclose(lines["ppo – simple"], [(0, 0.2), (1_000_000, 0.3)])
-    np.testing.assert_allclose(SeedCurves("ppo", runs).line("simple", "minutes")[2:], [(0.1, 0.2), (0.3, 0.4)])
+    np.testing.assert_allclose(by_seeds(runs)[0].line("simple", "minutes")[2:], [(0.1, 0.2), (0.3, 0.4)])
     assert runs[0].line("simple", "minutes")[3].max() == 1
 
 

@@ -29,68 +29,59 @@ _DASHES: tuple[Any, ...] = ("-", (0, (5, 3)), (0, (1.5, 2)), (0, (6, 2, 1.5, 2))
 
 
 @dataclass(frozen=True)
-class RunCurve:
-    """A run's curve.
+class Curve:
+    """The learning curve of a run, or of runs that differ by their seeds alone.
 
     Attributes:
         name: its name in the legend.
-        points: measurements in order: decisions, minutes, and the results against the panel.
+        runs: the measurements of each run in order: decisions, minutes, and the results against the panel.
     """
 
     name: str
-    points: list[dict[str, Any]]
-
-    @property
-    def opponents(self) -> list[str]:
-        """The opponents that the run was measured against."""
-        return list(dict.fromkeys(name for point in self.points for name in point["panel"]))
-
-    def line(self, opponent: str, axis: str) -> np.ndarray:
-        """``float[4, n]``: position on an axis, share of games won against an opponent, and the lower and upper end of its interval."""
-        rows = [
-            (point[axis], point["panel"][opponent]["games_won"], point["panel"][opponent]["half_width"])
-            for point in self.points
-            if opponent in point["panel"]
-        ]
-        at, share, half = np.array(rows, np.float64).reshape(-1, 3).T
-        return np.array([at, *np.clip([share, share - half, share + half], 0, 1)])
-
-
-@dataclass(frozen=True)
-class SeedCurves:
-    """The curves of runs that differ by their seeds.
-
-    Attributes:
-        name: of the directory that holds them.
-        runs: the runs.
-    """
-
-    name: str
-    runs: list[RunCurve]
+    runs: list[list[dict[str, Any]]]
 
     @property
     def opponents(self) -> list[str]:
         """The opponents that any of the runs was measured against."""
-        return list(dict.fromkeys(name for run in self.runs for name in run.opponents))
+        return list(dict.fromkeys(name for points in self.runs for point in points for name in point["panel"]))
 
     def line(self, opponent: str, axis: str) -> np.ndarray:
-        """``float[4, n]``: position, and the mean, the lowest and the highest share over the runs, where all have been measured."""
-        lines = [line for run in self.runs if (line := run.line(opponent, axis)).size]
-        every = np.unique(np.concatenate([line[0] for line in lines])) if lines else np.zeros(0)
-        at = every[[all(line[0][0] <= place <= line[0][-1] for line in lines) for place in every]] if lines else every
-        shares = np.array([np.interp(at, line[0], line[1]) for line in lines]).reshape(-1, len(at))
-        return np.array([at, shares.mean(0), shares.min(0), shares.max(0)]) if lines else np.zeros((4, 0))
+        """``float[4, n]``: position on an axis, share of games won against an opponent, and the lower and upper end of its band.
+
+        The band is the interval of a run's measurements; of several runs it is from the lowest to the highest, where all were measured.
+        """
+        lines = [line for points in self.runs if (line := _measured(points, opponent, axis)).size]
+        if not lines:
+            return np.zeros((4, 0))
+        if len(lines) == 1:
+            at, share, half = lines[0]
+            return np.array([at, *np.clip([share, share - half, share + half], 0, 1)])
+        first, last = max(line[0][0] for line in lines), min(line[0][-1] for line in lines)
+        at = np.unique(np.concatenate([line[0] for line in lines]))
+        at = at[(at >= first) & (at <= last)]
+        shares = np.array([np.interp(at, line[0], line[1]) for line in lines])
+        return np.array([at, shares.mean(0), shares.min(0), shares.max(0)])
 
 
-def _by_seeds(runs: Sequence[RunCurve]) -> list[RunCurve | SeedCurves]:
-    """The runs, those that differ by their seeds together."""
-    groups: dict[str, list[RunCurve]] = {}
-    for run in runs:
-        groups.setdefault(re.sub(r"/seed-\d+$", "", run.name), []).append(run)
-    return [SeedCurves(name, group) if len(group) > 1 else group[0] for name, group in groups.items()]
+def _measured(points: list[dict[str, Any]], opponent: str, axis: str) -> np.ndarray:
+    """``float[3, n]``: position on an axis, share of games won against an opponent, and the half-width of its interval."""
+    measured = [(point[axis], point["panel"][opponent]) for point in points if opponent in point["panel"]]
+    rows = [(at, result["games_won"], result["half_width"]) for at, result in measured]
+    return np.array(rows, np.float64).reshape(-1, 3).T
 
 
-def read_curve(directory: Path) -> RunCurve:
+def by_seeds(curves: Sequence[Curve]) -> list[Curve]:
+    """The curves, with those of runs that differ by their seeds as one."""
+    groups: dict[str, list[Curve]] = {}
+    for curve in curves:
+        groups.setdefault(re.sub(r"/seed-\d+$", "", curve.name), []).append(curve)
+    return [
+        Curve(name, [points for curve in group for points in curve.runs]) if len(group) > 1 else group[0]
+        for name, group in groups.items()
+    ]
+
+
+def read_curve(directory: Path) -> Curve:
     """The curve of a run, from the ``curve.json`` in its directory.
 
     Raises:
@@ -105,11 +96,10 @@ def read_curve(directory: Path) -> RunCurve:
     if not isinstance(points, list) or not points or any(not isinstance(p, dict) or wanted - {*p} for p in points):
         raise GinError(f"{path} holds no curve; a curve is a list of measurements with {', '.join(sorted(wanted))}")
     run = path.parent
-    is_seed = re.fullmatch(r"seed-\d+", run.name)
-    return RunCurve(f"{run.parent.name}/{run.name}" if is_seed else run.name, points)
+    return Curve(f"{run.parent.name}/{run.name}" if re.fullmatch(r"seed-\d+", run.name) else run.name, [points])
 
 
-def _draw_axes(axes: Axes, runs: Sequence[RunCurve | SeedCurves], opponents: Sequence[str], axis: str) -> None:
+def _draw_axes(axes: Axes, runs: Sequence[Curve], opponents: Sequence[str], axis: str) -> None:
     for run, dash in zip(runs, cycle(_DASHES), strict=False):
         for opponent, colour in zip(opponents, cycle(_COLOURS), strict=False):
             at, share, low, high = run.line(opponent, axis)
@@ -127,9 +117,9 @@ def _draw_axes(axes: Axes, runs: Sequence[RunCurve | SeedCurves], opponents: Seq
     axes.grid()
 
 
-def curves_figure(curves: Sequence[RunCurve]) -> Figure:
+def curves_figure(curves: Sequence[Curve]) -> Figure:
     """The picture, over decisions and over minutes: a colour for each opponent, a dash pattern for each run or set of seeds."""
-    runs = _by_seeds(curves)
+    runs = by_seeds(curves)
     opponents = list(dict.fromkeys(name for run in runs for name in run.opponents))
     rows = max(len(opponents), len(runs) if len(runs) > 1 else 0)
     with drawing(10, 3.8 + 0.2 * rows, columns=2) as (figure, (left, right)):

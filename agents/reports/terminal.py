@@ -15,7 +15,7 @@ import numpy as np
 from rich import box
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
 from agents.arena.results import RESULTS_VERSION, MatchResult, versions
@@ -77,54 +77,35 @@ def progress_bar(console: Console, total: int, text: str) -> Iterator[Callable[[
     Yields:
         A function to be called with how much of ``total`` is done.
     """
-    left = _TimeLeft(total)
     if not console.is_terminal:
-        yield _lines(console, total, text, left)
+        yield _lines(console, total, text)
         return
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[left]}"),
-    )
+    name = TextColumn("{task.description}", markup=False)
+    columns = (name, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task(text, total=total, left="")
-        yield lambda done: bar.update(task, completed=done, left=left.text(done))
+        task = bar.add_task(text, total=total)
+        yield lambda done: bar.update(task, completed=done)
 
 
-class _TimeLeft:
-    """How long the rest of a work takes, by the time that took what was done since the beginning."""
-
-    # What is reported within the first moment was done in an earlier run.
-    _EARLIER_SECONDS = 1.0
-
-    def __init__(self, total: int) -> None:
-        self._total, self._began, self._earlier = total, time.monotonic(), 0
-
-    def text(self, done: int) -> str:
-        """For a line of progress, after this much has been done; empty where it cannot be said."""
-        seconds = time.monotonic() - self._began
-        if seconds < self._EARLIER_SECONDS:
-            self._earlier = done
-        if done <= self._earlier:
-            return ""
-        left = seconds * (self._total - done) / (done - self._earlier)
-        return f"{left / 60:.0f} min left" if left >= 90 else f"{left:.0f} s left"
-
-
-def _lines(console: Console, total: int, text: str, left: _TimeLeft) -> Callable[[int], None]:
-    last = time.monotonic()
+def _lines(console: Console, total: int, text: str) -> Callable[[int], None]:
+    began = last = time.monotonic()
+    earlier = 0
 
     def tick(done: int) -> None:
-        nonlocal last
-        now, more = time.monotonic(), left.text(done)
-        if now - last >= LINE_SECONDS:
-            last = now
-            line = ", ".join(filter(None, (f"{text}: {done:,} of {total:,}", more)))
-            # A match is not lost because nobody reads how far it is.
-            with suppress(BrokenPipeError):
-                console.print(line, markup=False, highlight=False, soft_wrap=True)
+        nonlocal earlier, last
+        now = time.monotonic()
+        if now - began < 1:
+            # What is reported within the first second was done in an earlier run.
+            earlier = done
+        if now - last < LINE_SECONDS:
+            return
+        last, line = now, f"{text}: {done:,} of {total:,}"
+        if done > earlier:
+            left = (now - began) * (total - done) / (done - earlier)
+            line += f", {left / 60:.0f} min left" if left >= 90 else f", {left:.0f} s left"
+        # A match is not lost because nobody reads how far it is.
+        with suppress(BrokenPipeError):
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     return tick
 
@@ -142,23 +123,28 @@ def new_table(title: str, *headings: str) -> Table:
     return table
 
 
+def _filled(title: str, headings: Iterable[str], rows: Iterable[Iterable[str]]) -> Table:
+    """Such a table of plain words: brackets in them are no markup."""
+    table = new_table(escape(title), *map(escape, headings))
+    for row in rows:
+        table.add_row(*map(escape, row))
+    return table
+
+
 def match_tables(result: MatchResult) -> list[Table]:
     """How both sides of a match play, and its result."""
-    table = new_table(escape(" against ".join(result.names)), "", "", "")
+    forfeits = zip(result.games["forfeits"].sum(axis=0), result.names, strict=True)
+    rows = [
+        *result.summary(),
+        *(("forfeited", counted(int(count), "hand"), name) for count, name in forfeits if count),
+        *(("fault", f"{fault['count']:,} ×", fault_text(fault)) for fault in result.faults),
+    ]
+    table = _filled(" against ".join(result.names), ("", "", ""), rows)
     table.show_header, table.columns[2].justify = False, "left"
-    for row in result.summary():
-        table.add_row(*(escape(cell) for cell in row))
-    for name, forfeits in zip(result.names, result.games["forfeits"].sum(axis=0), strict=True):
-        if forfeits:
-            table.add_row("forfeited", counted(int(forfeits), "hand"), escape(name))
-    for fault in result.faults:
-        table.add_row("fault", f"{fault['count']:,} ×", escape(fault_text(fault)))
-    names = [escape(name) for name in result.names]
-    play = new_table("how they play", "", *names)
     sides = [rate_texts(result.rates_of(side)) for side in range(2)]
-    for (label, _, _), *cells in zip(RATES, *sides, strict=True):
-        play.add_row(label, *cells)
-    return [play, _knock_table(result, names), table]
+    labels = [label for label, _, _ in RATES]
+    play = _filled("how they play", ("", *result.names), zip(labels, *sides, strict=True))
+    return [play, _knock_table(result), table]
 
 
 def knock_points(ended: np.ndarray, points: np.ndarray) -> list[list[tuple[int, float | None]]]:
@@ -174,20 +160,20 @@ def knock_points(ended: np.ndarray, points: np.ndarray) -> list[list[tuple[int, 
     rows = []
     for first, last in TURN_RANGES:
         parts = [(slice(first - 1, last), slice(low, high + 1)) for low, high in DEADWOOD]
-        counts = [int(ended[part].sum()) for part in parts]
-        rows.append([(n, float(points[part].sum()) / n if n else None) for n, part in zip(counts, parts, strict=True)])
+        sums = [(int(ended[part].sum()), float(points[part].sum())) for part in parts]
+        rows.append([(count, total / count if count else None) for count, total in sums])
     return rows
 
 
-def _knock_table(result: MatchResult, names: list[str]) -> Table:
+def _knock_table(result: MatchResult) -> Table:
     """Points of hands ended by a knock, by own turn and deadwood: they show why a player loses."""
-    headings = (f"{name} {low}–{high}" for name in names for low, high in DEADWOOD)
-    table = new_table("net points of a knock, and how many, by deadwood left", "own turn", *headings)
+    headings = [f"{name} {low}–{high}" for name in result.names for low, high in DEADWOOD]
     sides = [knock_points(stats["ended"], stats["net_points"]) for stats in result.stats]
-    for (first, last), *rows in zip(TURN_RANGES, *sides, strict=True):
-        cells = [cell for row in rows for cell in row]
-        table.add_row(f"{first}–{last}", *("–" if mean is None else f"{mean:+.1f} ({n:,})" for n, mean in cells))
-    return table
+    rows = []
+    for (first, last), mine, theirs in zip(TURN_RANGES, *sides, strict=True):
+        cells = ("–" if mean is None else f"{mean:+.1f} ({count:,})" for count, mean in (*mine, *theirs))
+        rows.append((f"{first}–{last}", *cells))
+    return _filled("net points of a knock, and how many, by deadwood left", ("own turn", *headings), rows)
 
 
 def print_result(console: Console, tables: list[Table], details: bool) -> None:
@@ -207,33 +193,41 @@ def check_forfeits(results: Iterable[MatchResult]) -> None:
 def opponents_tables(results: list[MatchResult]) -> list[Table]:
     """How a player plays against several, and its results."""
     headings = ("hands drawn", "gin", "deadwood at a knock")
-    play = new_table("how it plays", "against", "hands won", *headings)
-    title = f"{escape(results[0].names[0])}, {counted(results[0].pairs, 'mirrored pair')} each"
-    won = new_table(title, "against", f"{results[0].unit} won", "points per hand")
-    for result in results:
-        name, rates = escape(result.names[1]), result.rates_of(0)
-        texts = dict(zip((heading for heading, _, _ in RATES), rate_texts(rates), strict=True))
-        play.add_row(name, result.hand_share.text(percent=True), *(texts[heading] for heading in headings))
-        won.add_row(name, result.share.text(percent=True), result.points.text())
+    places = [[label for label, _, _ in RATES].index(heading) for heading in headings]
+    rates = [rate_texts(result.rates_of(0)) for result in results]
+    play = [
+        (result.names[1], result.hand_share.text(percent=True), *(texts[place] for place in places))
+        for result, texts in zip(results, rates, strict=True)
+    ]
+    won = [(result.names[1], result.share.text(percent=True), result.points.text()) for result in results]
+    title = f"{results[0].names[0]}, {counted(results[0].pairs, 'mirrored pair')} each"
+    table = _filled(title, ("against", f"{results[0].unit} won", "points per hand"), won)
     faults = {fault_text(fault): None for result in results for fault in result.faults}
-    won.caption, won.caption_justify = escape("\n".join(faults)) or None, "left"
-    return [play, won]
+    table.caption, table.caption_justify = escape("\n".join(faults)) or None, "left"
+    return [_filled("how it plays", ("against", "hands won", *headings), play), table]
 
 
 def standings_tables(standings: Standings) -> list[Table]:
     """Shares of games won against each other, and the ratings; the strongest first."""
-    order, names = standings.order, [escape(name) for name in standings.names]
-    cross = new_table("percent won against", "", *(names[j] for j in order))
-    ratings = new_table(escape(standings.config.title), "", "rating")
-    for i in order:
-        rating, low, high = standings.ratings[i]
-        cells = []
-        for j in order:
-            share = None if i == j else standings.share(i, j)
-            cells.append("" if share is None else f"{100 * share.shown:.1f} ± {100 * share.half:.1f}")
-        cross.add_row(names[i], *cells)
-        ratings.add_row(names[i], f"{rating:+.0f} ± {(high - low) / 2:.0f}")
-    return [cross, ratings]
+    order, names = standings.order, standings.names
+
+    def cell(i: int, j: int) -> str:
+        share = None if i == j else standings.share(i, j)
+        return "" if share is None else f"{100 * share.shown:.1f} ± {100 * share.half:.1f}"
+
+    ratings = [(names[i], standings.ratings[i]) for i in order]
+    return [
+        _filled(
+            "percent won against",
+            ("", *(names[j] for j in order)),
+            ((names[i], *(cell(i, j) for j in order)) for i in order),
+        ),
+        _filled(
+            standings.config.title,
+            ("", "rating"),
+            ((name, f"{rating:+.0f} ± {(high - low) / 2:.0f}") for name, (rating, low, high) in ratings),
+        ),
+    ]
 
 
 def this_command() -> str:
