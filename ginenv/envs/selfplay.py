@@ -120,7 +120,7 @@ class SelfPlayBatch:
         Raises:
             IllegalActionError: names the first illegal action and lists the legal ones.
         """
-        self._batch.take(self._batch.check_actions(actions))
+        self._batch.take(actions)
         self._new_buffers()
         self._batch.step(self._rows, self._masks)
         return self._batch.paid.copy(), self._batch.done.astype(bool)

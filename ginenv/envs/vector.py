@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, Unpack
 
 import numpy as np
@@ -23,7 +22,7 @@ from ginenv.engine.rules import Rules
 from ginenv.envs.env import METADATA, RENDER_MODES, observation_space
 from ginenv.errors import GinError, check_choice, check_integer, must_be
 from ginenv.tables.episodes import Episodes, TableOptions, check_arguments
-from ginenv.tables.info import report, report_some
+from ginenv.tables.info import final_infos, infos_of
 from ginenv.tables.players import Player, close_players
 from ginenv.tables.tables import writable
 from ginenv.view.encoding import FLAT_SCALE, OBSERVATION_SIZE, PLANES_SHAPE
@@ -31,7 +30,6 @@ from ginenv.view.encoding import FLAT_SCALE, OBSERVATION_SIZE, PLANES_SHAPE
 _MODES = {mode.name.lower(): mode for mode in AutoresetMode}
 
 _NOTHING = np.empty(0, np.uint8)
-_NO_TABLES = np.empty(0, np.int64)
 _MAX_BUFFERS = 4
 
 
@@ -52,10 +50,6 @@ def _reusable_buffer(buffers: list[np.ndarray], shape: tuple[int, int], dtype: t
     if len(buffers) < _MAX_BUFFERS:
         buffers.append(buffer)
     return buffer
-
-
-def _observations(rows: np.ndarray, flat: bool) -> np.ndarray:
-    return rows * FLAT_SCALE if flat else rows.reshape(-1, *PLANES_SHAPE)
 
 
 class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
@@ -117,7 +111,6 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self._batch = Episodes(
             num_envs, rules=rules, opponents=opponents, is_game=self._is_game, same_step=self._same_step, **options
         )
-        self._no_env_done = np.zeros(num_envs, bool)
         self._rows = np.zeros((num_envs, OBSERVATION_SIZE), np.uint8)
         self._masks = np.ones((num_envs, NUM_ACTIONS), np.int8)
         self._row_buffers: list[np.ndarray] = []
@@ -177,14 +170,15 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             ResetNeeded: if only some tables are reset before the first reset, or after a step that was broken off.
         """
         options = dict(options) if isinstance(options, dict) else options
-        chosen = (
-            self._chosen(options.pop("reset_mask")) if isinstance(options, dict) and "reset_mask" in options else None
-        )
+        chosen = None
+        if isinstance(options, dict) and "reset_mask" in options:
+            chosen = self._chosen(options.pop("reset_mask"))
         self._batch.check_options(options)
         is_seeded = self._batch.is_seeded
         seeds = self._seeds(seed)
         seeded = []
-        for slot in range(self.num_envs) if chosen is None else chosen.tolist():
+        slots = np.arange(self.num_envs) if chosen is None else np.flatnonzero(chosen)
+        for slot in slots.tolist():
             one = seeds[slot]
             if one is not None:
                 self._batch.seed(slot, seeding.np_random(one)[0])
@@ -195,16 +189,16 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self._new_buffers()
         if chosen is not None:
             self._rows[:], self._masks[:] = before
-        self._batch.reset(self._rows, self._masks, options=options, seeded=seeded, slots=chosen)
-        return _observations(self._rows, self._flat), self._infos(self._no_env_done, chosen)
+        self._batch.reset(self._rows, self._masks, options=options, seeded=seeded, slots=slots)
+        return self._observations(self._rows), infos_of(self._batch, self._masks, chosen)
 
     def _chosen(self, mask: Any) -> np.ndarray:
-        """The tables that ``reset_mask`` marks."""
+        """``reset_mask``, if it is one."""
         self._batch.check_usable()
         if not isinstance(mask, np.ndarray) or mask.dtype != bool or mask.shape != (self.num_envs,) or not mask.any():
             expected = f"an array of {self.num_envs} truth values, at least one of them true"
             raise GinError(must_be("reset_mask", expected, mask))
-        return np.flatnonzero(mask)
+        return mask.copy()
 
     def _seeds(self, seed: int | Sequence[int | None] | None) -> list[int | None]:
         if seed is None or isinstance(seed, int | np.integer):
@@ -233,15 +227,25 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             ResetNeeded: before the first reset, and with ``autoreset_mode="disabled"`` if an episode is over.
         """
         batch = self._batch
-        batch.take(batch.check_actions(actions))
+        batch.take(actions)
         if self._is_disabled and batch.over.any():
             over = ", ".join(map(str, np.flatnonzero(batch.over)))
             raise ResetNeeded(f"the episodes at these tables are over; reset them first: {over}")
         self._new_buffers()
         batch.step(self._rows, self._masks)
         done = batch.done.astype(bool)
-        infos = self._infos(done)
-        return _observations(self._rows, self._flat), batch.paid.copy(), done, np.zeros(self.num_envs, bool), infos
+        infos = infos_of(batch, self._masks)
+        ended = done.nonzero()[0]
+        if self._same_step and len(ended):
+            rows, infos["final_info"] = final_infos(batch, done, ended)
+            infos["final_obs"] = final_obs = np.empty(self.num_envs, object)
+            for slot, observation in zip(ended.tolist(), self._observations(rows), strict=True):
+                final_obs[slot] = observation
+            infos["_final_info"] = infos["_final_obs"] = done
+        return self._observations(self._rows), batch.paid.copy(), done, np.zeros(self.num_envs, bool), infos
+
+    def _observations(self, rows: np.ndarray) -> np.ndarray:
+        return rows * FLAT_SCALE if self._flat else rows.reshape(-1, *PLANES_SHAPE)
 
     def __getstate__(self) -> dict[str, Any]:
         """What a copy needs: none of the arrays that are used again once nobody refers to them, which views of a pickle's do not."""
@@ -256,13 +260,6 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             self._rows = self._masks = _NOTHING
             self._rows = _reusable_buffer(self._row_buffers, (self.num_envs, OBSERVATION_SIZE), np.uint8)
             self._masks = _reusable_buffer(self._mask_buffers, (self.num_envs, NUM_ACTIONS), np.int8)
-
-    def _infos(self, done: np.ndarray, chosen: np.ndarray | None = None) -> dict[str, Any]:
-        if chosen is not None:
-            return report_some(self._batch, self._masks, chosen)
-        ended = np.nonzero(done)[0] if self._same_step else _NO_TABLES
-        # The function passed here holds no reference to the environment, so keeping infos does not keep the environment alive.
-        return report(self._batch, self._masks, ended, partial(_observations, flat=self._flat))
 
     def render(self) -> tuple[Any, ...] | None:
         """Every table from its learner's seat, as text or as ``uint8[height, width, 3]``."""

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from ginenv.engine.actions import NUM_ACTIONS
 from ginenv.engine.engine import NOBODY, among, apply, is_legal
 from ginenv.engine.jit import kernel, mix, record_at, record_copy
 from ginenv.tables.kernels import CALLER, GAME, HAND_OVER, begin, close_hand, go_on, player_record
-from ginenv.view.encoding import OBSERVATION_SIZE, encode_row, row_of
+from ginenv.view.encoding import OBSERVATION, OBSERVATION_SIZE, encode_row, row_of
 from ginenv.view.view import VIEW, look, mask_of_row, write_mask
 
 # What an episode pays, by name: see `HandEnv` and `GameEnv`.
@@ -34,29 +35,32 @@ ENDLESS = -5
 MAX_REDEALS = 1000
 _SEAT_SALT = np.uint64(0x5EA7)
 
-_INFO = [
-    ("illegal", np.uint8),
-    ("finished", np.uint8),  # 1 when this record describes the end of the episode
-    ("closed", np.uint8),  # 1 when a hand in which the learner had moved ended in this step; there is one at most
-    # The hand that closed; index 0 of a pair is the learner.
-    ("end", np.uint8),
-    ("won", np.int8),  # 1, -1, or 0 for nobody
-    ("knocker", np.uint8),  # 0 the learner, 1 the opponent, 2 nobody
-    ("deadwood", np.uint8, (2,)),
-    ("length", np.uint8),  # actions of both
-    ("points", np.int32),
-    # The game, once it is over.
-    ("game_won", np.int8),
-    ("boxes", np.uint8, (2,)),
-    ("hands", np.int32),
-    ("total", np.int32, (2,)),
-    # The hands that ended in this step before the learner could move in them.
-    ("skipped_hands", np.int32),
-    ("skipped_points", np.int32, (2,)),
-]
-INFO = np.dtype(_INFO, align=True)
+
+def _numbers(*names: str) -> np.dtype:
+    return np.dtype([(name, np.int64) for name in names])
+
+
+# What ``info`` reports of a step: see ``ginenv.tables.info``.
+OUTCOME = _numbers("end", "points", "won", "knocker", "deadwood", "opponent_deadwood", "length")
+GAME_RESULT = _numbers("won", "hands", "boxes", "opponent_boxes", "total", "opponent_total")
+INFO = np.dtype(
+    [
+        ("illegal_action", np.bool_),
+        (
+            "has_outcome",
+            np.bool_,
+        ),  # whether a hand in which the learner had moved ended in this step; there is one at most
+        ("has_game", np.bool_),
+        ("skipped_hands", np.int64),
+        ("skipped_points", np.int64, (2,)),
+        ("outcome", OUTCOME),
+        ("game", GAME_RESULT),
+    ],
+    align=True,
+)
+REPORT = np.dtype([("info", INFO)])
 # What is kept of an episode that ended in a step that began the next: its info and its last observation.
-FINAL = np.dtype([*_INFO, ("cells", np.uint8, (OBSERVATION_SIZE,))], align=True)
+FINAL = np.dtype([("info", INFO), ("cells", np.uint8, (OBSERVATION_SIZE,))], align=True)
 EPISODE = np.dtype(
     [
         ("reward", np.float64),  # earned and not yet paid
@@ -64,7 +68,7 @@ EPISODE = np.dtype(
         ("action", np.int64),  # the learner's next action
         ("loss", np.float64),  # reward of an illegal action
         ("legal", np.int64, (3,)),  # what the learner was last shown as legal, as in a view
-        *_INFO,
+        ("info", INFO),
         ("seat", np.uint8),  # the learner's
         ("opponent", np.int32),  # number of the player in the other seat; CALLER where the learner has both
         ("next_opponent", np.int32),
@@ -80,11 +84,14 @@ EPISODE = np.dtype(
     ],
     align=True,
 )
-_copy_info = record_copy(INFO, "illegal", EPISODE, "illegal", "skipped_points")
 _final_at, _view_at = record_at(FINAL), record_at(VIEW)
 _FINAL_SIZE = FINAL.itemsize
-_keep_info = record_copy(FINAL, "illegal", EPISODE, "illegal", "skipped_points")
-_copy_final = record_copy(FINAL, "illegal", FINAL, "illegal", "cells")
+_report_step = record_copy(REPORT, "info", EPISODE, "info", "info")
+_report_final = record_copy(REPORT, "info", FINAL, "info", "info")
+_keep_info = record_copy(FINAL, "info", EPISODE, "info", "info")
+_copy_row = record_copy(OBSERVATION, "cells", FINAL, "cells", "cells")
+_clear_info = record_copy(EPISODE, "info", REPORT, "info", "info")
+_NOTHING = np.zeros(1, REPORT)
 
 
 @kernel
@@ -128,17 +135,8 @@ def _deal_again(s, t, e):
 
 
 @kernel
-def _clear_report(e):
-    e.closed = 0
-    e.illegal = 0
-    e.finished = 0
-    e.skipped_hands = 0
-    e.skipped_points[0], e.skipped_points[1] = 0, 0
-
-
-@kernel
 def _clear(e):
-    _clear_report(e)
+    _clear_info(e, _NOTHING[0])
     e.done = 0
     e.paid = 0.0
     e.redeals = 0
@@ -157,19 +155,21 @@ def _report_hand(s, t, e, me):
     """Reports how a hand ended, and adds its reward."""
     won = _signed(s.winner, me)
     points = won * np.int64(s.points)
+    info = e.info
     if e.moved_in_hand:
-        e.closed = 1
-        e.end = s.end
-        e.won = won
-        e.knocker = NOBODY if s.knocker == NOBODY else (0 if s.knocker == me else 1)
-        e.deadwood[0] = s.deadwood[me]
-        e.deadwood[1] = s.deadwood[1 - me]
-        e.length = s.num_history
-        e.points = points
+        info.has_outcome = True
+        outcome = info.outcome
+        outcome.end = s.end
+        outcome.points = points
+        outcome.won = won
+        outcome.knocker = NOBODY if s.knocker == NOBODY else (0 if s.knocker == me else 1)
+        outcome.deadwood = s.deadwood[me]
+        outcome.opponent_deadwood = s.deadwood[1 - me]
+        outcome.length = s.num_history
     else:
-        e.skipped_hands += 1
+        info.skipped_hands += 1
         if won:
-            e.skipped_points[0 if won > 0 else 1] += s.points
+            info.skipped_points[0 if won > 0 else 1] += s.points
     e.moved_in_hand = 0
     if e.reward_rule == _POINTS:
         e.reward += points
@@ -181,16 +181,17 @@ def _report_hand(s, t, e, me):
 
 @kernel
 def _report_game(s, e, me):
-    """Reports how a game ended, and adds its reward."""
-    e.game_won = _signed(s.game_winner, me)
-    e.hands = s.hand_no + 1
-    for k in range(2):
-        e.boxes[k] = s.boxes[me if k == 0 else 1 - me]
-        e.total[k] = s.total[me if k == 0 else 1 - me]
+    """Reports how a game in which the learner has moved ended, and adds its reward."""
+    e.info.has_game = True
+    game = e.info.game
+    game.won = _signed(s.game_winner, me)
+    game.hands = s.hand_no + 1
+    game.boxes, game.opponent_boxes = s.boxes[me], s.boxes[1 - me]
+    game.total, game.opponent_total = s.total[me], s.total[1 - me]
     if e.reward_rule == _WIN or e.reward_rule == _WIN_POINTS:
-        e.reward += e.game_won
+        e.reward += game.won
     elif e.reward_rule == _TOTAL:
-        e.reward += e.total[0] - e.total[1]
+        e.reward += game.total - game.opponent_total
 
 
 @kernel
@@ -199,7 +200,7 @@ def _close_hand(s, t, e):
     me = np.int64(0) if e.seat_rule == BOTH else np.int64(e.seat)
     _report_hand(s, t, e, me)
     is_over = close_hand(s, t)
-    if t.unit == GAME and is_over:
+    if t.unit == GAME and is_over and e.moved:
         _report_game(s, e, me)
     return is_over
 
@@ -208,7 +209,6 @@ def _close_hand(s, t, e):
 def _close_episode(s, t, e, v, final):
     """Ends the episode; if the next one begins in the same step, keeps the final observation and info of this one."""
     e.done = 1
-    e.finished = 1
     e.over = 1
     e.paid = e.reward
     e.reward = 0.0
@@ -216,7 +216,7 @@ def _close_episode(s, t, e, v, final):
         _keep_info(final, e)
         look(s, np.int64(e.seat), v)
         encode_row(v, final)
-        _clear_report(e)
+        _clear_info(e, _NOTHING[0])
         _begin(s, t, e)
 
 
@@ -274,7 +274,7 @@ def _act(s, t, e, v, final):
     if among(e.action, e.legal[0], e.legal[1], e.legal[2]) or is_legal(s, e.action):
         apply(s, e.action)
     else:
-        e.illegal = 1
+        e.info.illegal_action = True
         e.reward += e.loss
         _close_episode(s, t, e, v, final)
 
@@ -311,34 +311,28 @@ def play_on(states, tables, episodes, slots, how, rows, masks, finals, scratch, 
 
 
 @kernel
-def count_reports(episodes):
-    """At how many tables a hand ended in this step or an action was illegal, and at how many the learner had moved in the hand."""
-    count = closed = 0
+def write_infos(episodes, reports):
+    """Writes what there is to report of the last step to ``REPORT[n]``; returns at how many tables a hand ended, and a game."""
+    outcomes = games = 0
     for i in range(episodes.shape[0]):
-        e = episodes[i]
-        if e.closed or e.skipped_hands or e.illegal:
-            count += 1
-        closed += e.closed
-    return count, closed
+        _report_step(reports[i], episodes[i])
+        outcomes += reports[i].info.has_outcome
+        games += reports[i].info.has_game
+    return outcomes, games
 
 
 @kernel
-def collect_reports(episodes, slots, records):
-    """Writes the tables that ``count_reports`` counts to ``int64[k]``, and what is reported of them to ``INFO[k]``."""
-    count = 0
-    for i in range(episodes.shape[0]):
-        e = episodes[i]
-        if e.closed or e.skipped_hands or e.illegal:
-            slots[count] = i
-            _copy_info(records[count], e)
-            count += 1
-
-
-@kernel
-def collect_finals(finals, ended, records):
-    """Copies what was kept of the episodes that ended at some tables (``ended``) to ``FINAL[k]``."""
+def write_finals(finals, ended, reports, masks, rows):
+    """``write_infos`` of the episodes that ended at some tables; all actions into their masks, observations into ``uint8[k, 520]``."""
+    outcomes = games = 0
     for k in range(ended.shape[0]):
-        _copy_final(records[k], finals[ended[k]])
+        i = ended[k]
+        _report_final(reports[i], finals[i])
+        _copy_row(row_of(rows, k), finals[i])
+        mask_of_row(masks, i).cells[:] = 1
+        outcomes += reports[i].info.has_outcome
+        games += reports[i].info.has_game
+    return outcomes, games
 
 
 @kernel
@@ -356,9 +350,11 @@ def begin_episodes(states, tables, episodes, slots, seat):
 
 
 @kernel
-def first_illegal(states, episodes):
-    """The first table whose action is illegal, or -1."""
+def first_refused(states, episodes, actions, is_strict):
+    """The first table whose action (``int64[n]``) is none, or (``is_strict``) is illegal; -1 where there is no such table."""
     for i in range(states.shape[0]):
-        if not episodes[i].over and not is_legal(states[i], episodes[i].action):
+        if not 0 <= actions[i] < NUM_ACTIONS:
+            return i
+        if is_strict and not episodes[i].over and not is_legal(states[i], actions[i]):
             return i
     return -1

@@ -40,7 +40,7 @@ from ginenv.tables.episode_kernels import (
     MAX_REDEALS,
     SEATS,
     begin_episodes,
-    first_illegal,
+    first_refused,
     play_on,
 )
 from ginenv.tables.kernels import CALLER, FAULT, GAME, HAND
@@ -133,8 +133,9 @@ class Episodes(Tables):
         """Names what a copy must recreate: views of the episodes' fields (actions are the learner's next ones), and addresses."""
         each = self.episodes
         self.actions, self.paid, self.done, self.over = each["action"], each["paid"], each["done"], each["over"]
-        self.seats, self.illegal = each["seat"], each["illegal"]
-        self.closed, self.skipped = each["closed"], each["skipped_hands"]
+        self.seats, self.infos = each["seat"], each["info"]
+        self.illegal, self.closed = self.infos["illegal_action"], self.infos["has_outcome"]
+        self.skipped = self.infos["skipped_hands"]
         self._finals_at, self._scratch_at = self.finals.ctypes.data, self._scratch.ctypes.data
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -274,28 +275,6 @@ class Episodes(Tables):
                 state["deck"][: len(deck)] = deck
             deal(state, int(state["starter"]) if starter is None else starter)
 
-    def check_actions(self, actions: Any) -> np.ndarray:
-        """The learner's actions as an array.
-
-        Raises:
-            ResetNeeded: before the first reset.
-            IllegalActionError: if they are not one whole number from 0 to 106 for each table.
-        """
-        self.check_begun()
-        expected = (
-            f"actions must be {self.num_tables} whole numbers from 0 to {NUM_ACTIONS - 1}, one for each environment"
-        )
-        try:
-            actions = np.asarray(actions)
-        except ValueError:
-            raise IllegalActionError(f"{expected}, not lists of different lengths") from None
-        if actions.shape != (self.num_tables,) or actions.dtype.kind not in "iu":
-            raise IllegalActionError(f"{expected}, not {actions.dtype} {actions.shape}")
-        if actions.min() < 0 or actions.max() >= NUM_ACTIONS:
-            table = int(np.argmax((actions < 0) | (actions >= NUM_ACTIONS)))
-            raise IllegalActionError(f"{expected}; at table {table} it is {actions[table]}")
-        return actions
-
     def check_begun(self) -> None:
         """Raises ``ResetNeeded`` before the first reset: there is nothing to play or to see."""
         if not self._has_begun:
@@ -307,24 +286,45 @@ class Episodes(Tables):
             self.check_begun()
             raise ResetNeeded("the last step or reset was broken off while opponents were asked; call reset first")
 
-    def take(self, actions: np.ndarray | int) -> None:
-        """Sets the learner's next actions; where an illegal one is an error, none of them is played.
+    def take(self, actions: Any) -> None:
+        """Sets the learner's next actions; where one is refused, none of them is played.
 
         Callers do this before they release the arrays of the previous step, which stay valid as long as nothing is played.
 
+        Args:
+            actions: one for each table; an ``int`` is that of a single table, and the caller has checked that it is an action.
+
         Raises:
-            ResetNeeded: after a step or a reset that an opponent's error or an interrupt cut short.
-            IllegalActionError: names the first illegal action and lists what is legal.
+            ResetNeeded: before the first reset, and after a step or a reset that an opponent's error or an interrupt cut short.
+            IllegalActionError: if they are not whole numbers from 0 to 106, one for each table; where illegal actions are errors, it
+                names the first and lists what is legal.
         """
         self.check_usable()
-        self.actions[:] = actions
-        if not self.strict:
+        if type(actions) is int and not self.strict:
+            self.actions[0] = actions
             return
-        slot = first_illegal(self.states, self.episodes)
-        if slot >= 0:
-            view = make_views(self.states[slot : slot + 1], int(self.seats[slot]))[0]
-            where = f" at table {slot}" if self.num_tables > 1 else ""
-            raise IllegalActionError(illegal_action(int(self.actions[slot]), view["legal"], int(view["phase"])) + where)
+        numbers = self._whole_numbers([actions] if type(actions) is int else actions)
+        slot = first_refused(self.states, self.episodes, numbers, self.strict)
+        if slot < 0:
+            self.actions[:] = numbers
+            return
+        action, where = int(numbers[slot]), f" at table {slot}" if self.num_tables > 1 else ""
+        if not 0 <= action < NUM_ACTIONS:
+            raise IllegalActionError(f"{self._expected()};{where} it is {action}")
+        view = make_views(self.states[slot : slot + 1], int(self.seats[slot]))[0]
+        raise IllegalActionError(illegal_action(action, view["legal"], int(view["phase"])) + where)
+
+    def _whole_numbers(self, actions: Any) -> np.ndarray:
+        try:
+            found = np.asarray(actions)
+        except ValueError:
+            raise IllegalActionError(f"{self._expected()}, not lists of different lengths") from None
+        if found.shape != (self.num_tables,) or found.dtype.kind not in "iu":
+            raise IllegalActionError(f"{self._expected()}, not {found.dtype} {found.shape}")
+        return np.ascontiguousarray(found, np.int64)
+
+    def _expected(self) -> str:
+        return f"actions must be {self.num_tables} whole numbers from 0 to {NUM_ACTIONS - 1}, one for each environment"
 
     def step(self, rows: np.ndarray, masks: np.ndarray) -> None:
         """Plays the actions taken; writes observations and masks to ``rows`` and ``masks``."""
