@@ -20,7 +20,7 @@ import yaml
 
 import ginenv
 from benchmarks import tables
-from tests.support.pages import PAGES, ROOT, Block, blocks_of
+from tests.support.pages import PAGES, ROOT, Block, blocks_of, run_gin
 
 # What is shown and not run.
 SHOWN = ("", "text", "bibtex")
@@ -28,14 +28,16 @@ SLOW_PAGES = [page for page in PAGES if any(block.note == "slow" for block in bl
 
 
 def _run_shell(block: Block, place: Path) -> None:
+    lines = block.text.splitlines()
+    while lines and run_gin(lines[0]):
+        del lines[0]
     programs = Path(sys.executable).parent
     environment = os.environ | {
         "PATH": f"{programs}:{os.environ['PATH']}",
         "PYTHONPATH": os.pathsep.join([str(place), str(ROOT)]),
-        "GINENV_HOME": str(place / "home"),
     }
     done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", block.text],
+        ["bash", "-euo", "pipefail", "-c", "\n".join(lines)],
         cwd=place, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=1200,
     )  # fmt: skip
     assert done.returncode == 0, f"line {block.line}:\n{block.text}\n{done.stdout}\n{done.stderr}"
@@ -65,6 +67,7 @@ def _run_block(page: Path, block: Block, place: Path, names: dict[str, Any]) -> 
 
 def _run_page(page: Path, place: Path, monkeypatch: pytest.MonkeyPatch, with_slow: bool) -> None:
     monkeypatch.chdir(place)
+    monkeypatch.setenv("GINENV_HOME", str(place / "home"))
     monkeypatch.syspath_prepend(place)
     if not (place / "examples").exists():
         (place / "examples").symlink_to(ROOT / "examples")

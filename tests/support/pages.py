@@ -1,8 +1,11 @@
 """The code blocks of the documentation's pages."""
 
 import re
+import shlex
 from pathlib import Path
 from typing import NamedTuple
+
+from agents import cli
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -32,3 +35,16 @@ def blocks_of(page: Path) -> list[Block]:
         Block(content.count("\n", 0, found.start("text")) + 1, found["language"], found["text"], found["note"] or "")
         for found in _BLOCK.finditer(content)
     ]
+
+
+def run_gin(line: str) -> bool:
+    """Runs a line of a shell that is a plain call of ``gin``, in this process, which is sooner; returns whether it was one.
+
+    Raises:
+        SystemExit: if the command fails.
+    """
+    if not line.startswith("gin ") or re.search(r"[|&;<>$*\\]", line):
+        return False
+    _, command, *words = shlex.split(line, comments=True)
+    cli.run("gin", command, words)
+    return True
