@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import re
 import shutil
@@ -19,7 +18,7 @@ import ginenv
 from agents.cli import warm
 from agents.play.store import Home, default_home
 from agents.reports.terminal import this_command
-from ginenv.engine import jit, kernel_cache
+from ginenv.engine import kernel_cache
 from ginenv.engine.shipped_kernels import LEVELS, machine_levels
 from ginenv.errors import GinError
 from tests.support.compiled import COMPILED
@@ -137,15 +136,6 @@ def test_a_full_disk_costs_a_compilation(copied, small_disk):
     process = start(copied, HELPED, cache)
     message, errors = process.communicate()
     assert message.splitlines() == MISSED and errors.count("compiled code cannot be kept") == 1, errors
-
-
-def test_a_cache_that_cannot_be_written_is_another_one(copied, small_disk):
-    cache = small_disk.path / "cache"
-    cache.mkdir()
-    small_disk.make_read_only()
-    assert run(copied, HELPED, cache).splitlines() == MISSED
-    # The user's own was taken.
-    assert list((copied / ("Library/Caches" if sys.platform == "darwin" else ".cache") / "ginenv").rglob("*.nbc"))
 
 
 LEVEL = machine_levels()[-1] if machine_levels() else ""
@@ -279,27 +269,13 @@ def test_without_a_home_nothing_is_made_in_the_current_directory(tmp_path, monke
     assert not list(current.iterdir())
 
 
-def test_where_nothing_can_be_written_kernels_are_compiled_each_time(tmp_path, monkeypatch):
-    monkeypatch.setattr(jit, "cache_dir", lambda source, compiler: None)
-    source = tmp_path / "uncached.py"
-    source.write_text("from ginenv.engine.jit import kernel\n\n@kernel\ndef twice(x):\n    return 2 * x\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    assert importlib.import_module("uncached").twice(21) == 42
-    assert [path for path in tmp_path.rglob("*.nb*")] == []
-
-
 # What another release of Numba may do to the classes that the fast compiler is made of.
-OTHER_NUMBAS = {
-    "no cache": "import numba.core.caching as changed; del changed.CompileResultCacheImpl",
-    "an entry needs an address": "import numba._dynfunc as changed; before = changed.make_function; "
-    "changed.make_function = lambda *of: before(*of) if of[3] else 1 / 0",
-}
+OTHER_NUMBA = "import numba.core.caching as changed; del changed.CompileResultCacheImpl"
 
 
-@pytest.mark.parametrize("change", OTHER_NUMBAS.values(), ids=OTHER_NUMBAS.keys())
-def test_other_numba_compiles_plainly_with_one_warning(change, copied):
+def test_other_numba_compiles_plainly_with_one_warning(copied):
     def started() -> list[str]:
-        process = start(copied, f"{change}\n{HELPED}")
+        process = start(copied, f"{OTHER_NUMBA}\n{HELPED}")
         message, errors = process.communicate()
         assert process.returncode == 0 and errors.count(f"numba {numba.__version__}") == 1, errors
         return message.splitlines()

@@ -138,8 +138,6 @@ def test_files_have_the_modes_that_the_user_wants(tmp_path: Path, monkeypatch: p
     [
         ("train --export taken", "taken/checkpoint.json"),
         ("evaluate simple easy --out taken/b/c.json", "taken/b/c.json"),
-        ("web --no-browser --runs taken", "taken"),
-        ("games read nowhere --out new", "nowhere"),
     ],
 )
 def test_a_wrong_path_is_named_once(words: str, path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,9 +167,7 @@ def test_an_empty_name_is_not_the_current_directory(
     ("words", "option"),
     [
         ("train --export ''", "--export"),
-        ("export level-1 ''", "DIRECTORY"),
         ("tournament tournament.yaml out=", "out"),
-        ("web --home ''", "--home"),
     ],
 )
 def test_an_empty_path_is_not_the_current_directory(

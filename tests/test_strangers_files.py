@@ -19,7 +19,6 @@ from agents.datasets.source import PlayedGames
 from agents.datasets.store import check_games, write_games
 from agents.files import read_json
 from agents.levels.level import LEVEL, load_level
-from agents.levels.package import build_level
 from agents.levels.responses import RESPONSES
 from agents.network.checkpoint import METADATA, WEIGHTS, CheckpointError, load_checkpoint, save_checkpoint
 from agents.network.nets import Actor
@@ -62,9 +61,7 @@ def test_what_is_no_file_is_refused_and_does_not_hang(tmp_path: Path) -> None:
         read_json(tmp_path / "huge")
 
 
-@pytest.mark.parametrize(
-    "text", ["seed: !!python/name:os.system x", "seed: !!bool x", "a: " + "[" * 9999, "a: 2020-99-99", "1: 2", "\0"]
-)
+@pytest.mark.parametrize("text", ["seed: !!python/name:os.system x", "a: " + "[" * 9999, "a: 2020-99-99", "1: 2"])
 def test_yaml_that_is_no_configuration_is_one_sentence(text: str, tmp_path: Path) -> None:
     (tmp_path / "c.yaml").write_text(text)
     with refuses(ConfigError, tmp_path / "c.yaml") as raised:
@@ -159,18 +156,3 @@ def test_no_network_is_built_that_the_weights_do_not_fit(
     monkeypatch.setattr(Actor, "__init__", lambda *rest: pytest.fail("a network was built"))
     with refuses(CheckpointError, *facts):
         load_checkpoint(sound)
-
-
-def test_a_checkpoint_that_describes_itself_wrongly_makes_no_level(directory: Path, tmp_path: Path) -> None:
-    shutil.copytree(directory, place := tmp_path / "level")
-    metadata = json.loads((place / METADATA).read_text())
-    for key, value in (
-        ("critic", {"widths": [10**9, 10**9]}),
-        ("widths", None),
-        ("about", []),
-        ("weights_sha256", None),
-    ):
-        (place / METADATA).write_text(json.dumps(metadata | {key: value}))
-        with refuses(GinError, "checkpoint", key):
-            build_level(tmp_path / "new", load_level(str(directory)).settings, place)
-        assert not (tmp_path / "new").exists()
