@@ -24,15 +24,8 @@ if TYPE_CHECKING:
     from ginenv.hands.hand import Hand, Match, deadwood
     from ginenv.hands.records import Record, format_record, parse_record, read_record
     from ginenv.hands.text import format_position, format_view, parse_position, parse_view
-    from ginenv.tables.players import (
-        BasePlayer,
-        Player,
-        close_players,
-        make_player,
-        player_names,
-        register_directory,
-        register_player,
-    )
+    from ginenv.tables.player_names import player_names, register_directory, register_player
+    from ginenv.tables.players import BasePlayer, Player, close_players, make_player
     from ginenv.view.encoding import (
         FACTS,
         FLAT_SCALE,
@@ -60,15 +53,8 @@ _MODULES = {
     "hands.hand": ("Hand", "Match", "deadwood"),
     "hands.records": ("Record", "format_record", "parse_record", "read_record"),
     "hands.text": ("format_position", "format_view", "parse_position", "parse_view"),
-    "tables.players": (
-        "BasePlayer",
-        "Player",
-        "close_players",
-        "make_player",
-        "player_names",
-        "register_directory",
-        "register_player",
-    ),
+    "tables.player_names": ("player_names", "register_directory", "register_player"),
+    "tables.players": ("BasePlayer", "Player", "close_players", "make_player"),
     "view.encoding": (
         "FACTS",
         "FLAT_SCALE",

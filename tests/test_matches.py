@@ -24,7 +24,8 @@ from ginenv.engine.jit import kernel
 from ginenv.engine.rules import PRESETS, get_rules
 from ginenv.errors import GinError, IllegalActionError
 from ginenv.tables.kernels import GAME
-from ginenv.tables.players import FORFEIT, make_player, player_names
+from ginenv.tables.player_names import player_names
+from ginenv.tables.players import FORFEIT, make_player
 from tests.support.players import CountingPlayer
 from tests.support.refusals import refuses
 

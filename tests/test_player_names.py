@@ -17,13 +17,8 @@ from agents.arena.tournament import Tournament
 from agents.play.allowed import check_allowed
 from ginenv.bots.heuristics import StylePlayer, make_style
 from ginenv.errors import GinError, UnknownNameError
-from ginenv.tables.players import (
-    PlayerSpec,
-    make_player,
-    parse_player,
-    register_directory,
-    register_player,
-)
+from ginenv.tables.player_names import PlayerSpec, parse_player, register_directory, register_player
+from ginenv.tables.players import make_player
 from tests.support.refusals import refuses
 
 
@@ -61,7 +56,8 @@ def test_an_installed_package_brings_players(tmp_path: Path) -> None:
     points = "theirs = their_bots:make\nsimple = their_bots:make\n"
     (about / "entry_points.txt").write_text(f"[ginenv.players]\n{points}")
     script = (
-        "from ginenv.tables.players import make_player, player_names\n"
+        "from ginenv.tables.players import make_player\n"
+        "from ginenv.tables.player_names import player_names\n"
         "print(make_player('theirs').styles == make_player('camper').styles, 'theirs' in player_names())\n"
         "print(make_player('simple').styles == make_player('camper').styles)"
     )

@@ -20,7 +20,7 @@ from agents.programs.player import BotLimits, OutsidePlayer, fault_text
 from agents.programs.process import last_words
 from ginenv.bots.heuristics import make_formula, make_simple
 from ginenv.errors import GinError
-from ginenv.tables.players import parse_player
+from ginenv.tables.player_names import parse_player
 from tests.support.programs import PROGRAM_BEGINS, QUICK, ROOT, bad_bot, events_of, first_views, processes_of
 from tests.support.refusals import refuses
 

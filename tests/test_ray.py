@@ -24,7 +24,8 @@ from agents.files import replacing
 from agents.network.checkpoint import load_checkpoint, save_checkpoint
 from agents.network.nets import Actor
 from ginenv.errors import GinError
-from ginenv.tables.players import make_player, parse_player
+from ginenv.tables.player_names import parse_player
+from ginenv.tables.players import make_player
 from tests.support.programs import ROOT, SALT, command, first_views
 from tests.support.refusals import refuses
 

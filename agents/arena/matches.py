@@ -30,7 +30,8 @@ from agents.programs.process import split_command
 from ginenv.engine.rules import Rules, get_rules
 from ginenv.errors import GinError, check_choice, check_integer
 from ginenv.tables.kernels import GAME, HAND
-from ginenv.tables.players import Player, directory_name, make_player, parse_player, short_name
+from ginenv.tables.player_names import parse_player, short_name
+from ginenv.tables.players import Player, directory_name, make_player
 
 Progress = Callable[[int], None]
 # Games at once where a program plays: few enough that an interrupted slow match has finished some, enough that a line asks about many.

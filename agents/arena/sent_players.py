@@ -16,7 +16,8 @@ from filelock import FileLock
 from agents.files import read_bytes, replacing, writing
 from ginenv.engine.kernel_cache import cache_root
 from ginenv.errors import GinError, reason_of
-from ginenv.tables.players import Player, PlayerSpec, holds_player, parse_player
+from ginenv.tables.player_names import PlayerSpec, holds_player, parse_player
+from ginenv.tables.players import Player
 
 # What players read; a run's resume files and pictures stay where they are.
 _SUFFIXES = (".json", ".safetensors", ".bin")

@@ -31,7 +31,8 @@ from agents.files import check_own, parse_json, read_json_object, write_atomic, 
 from agents.interrupts import defer_interrupts
 from agents.programs.player import BotLimits
 from ginenv.errors import GinError, quoted
-from ginenv.tables.players import make_player, parse_player, short_name
+from ginenv.tables.player_names import parse_player, short_name
+from ginenv.tables.players import make_player
 
 # Least number of blocks if a player learns: with fewer series, an interval would mean little.
 _LEARNERS_BLOCKS = 10

@@ -15,7 +15,8 @@ from agents.config import Config
 from agents.play.opponents import make_opponent
 from agents.programs.responder import Conversation
 from ginenv.errors import GinError
-from ginenv.tables.players import Player, make_player, parse_player
+from ginenv.tables.player_names import parse_player
+from ginenv.tables.players import Player, make_player
 
 # A line of the largest batch that a host may send has some megabytes.
 _MAX_LINE = 32 << 20

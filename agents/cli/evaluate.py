@@ -30,7 +30,7 @@ from agents.reports.terminal import (
 )
 from ginenv.errors import GinError
 from ginenv.hands.text import rules_text
-from ginenv.tables.players import short_name
+from ginenv.tables.player_names import short_name
 
 PANEL = ("random", "easy", "simple", "formula")
 # What --against all stands for: all that ship and take no search of their own.

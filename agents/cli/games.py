@@ -20,7 +20,7 @@ from agents.files import check_writable
 from agents.programs.player import BotLimits, fault_text
 from agents.reports.terminal import counted, plain_console, progress_bar, this_command
 from ginenv.errors import GinError, must_be
-from ginenv.tables.players import short_name
+from ginenv.tables.player_names import short_name
 
 USUAL_GAMES = 1000
 

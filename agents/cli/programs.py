@@ -14,7 +14,7 @@ from agents.programs.player import BotLimits
 from agents.programs.process import split_command
 from agents.reports.terminal import counted, plain_console, progress_bar
 from ginenv.errors import GinError
-from ginenv.tables.players import parse_player, player_names
+from ginenv.tables.player_names import parse_player, player_names
 
 
 class ConformConfig(Config):

@@ -22,7 +22,7 @@ from agents.interrupts import defer_interrupts
 from agents.programs.player import BotLimits
 from agents.reports.terminal import counted, fault_text, new_table, plain_console, progress_bar, this_command
 from ginenv.errors import GinError, must_be, quoted
-from ginenv.tables.players import short_name
+from ginenv.tables.player_names import short_name
 
 _BLOCKS = TypeAdapter(list[Block])
 # What a results file has to share with the command that continues it.

@@ -14,7 +14,7 @@ from agents.config import TrainConfig, describe_keys, load_config
 from agents.files import check_own, check_writable, copy_files, replacing, writing
 from agents.reports.terminal import this_command
 from ginenv.errors import GinError
-from ginenv.tables.players import PlayerSpec
+from ginenv.tables.player_names import PlayerSpec
 
 # Headings of the settings in the help of ``gin train``, by the setting that each stands above.
 HEADINGS = {

@@ -21,7 +21,8 @@ from agents.programs.player import forfeiting
 from ginenv.engine.engine import NOBODY
 from ginenv.hands.records import read_record
 from ginenv.tables.kernels import GAME, HAND
-from ginenv.tables.players import Player, close_players, make_player, short_name
+from ginenv.tables.player_names import short_name
+from ginenv.tables.players import Player, close_players, make_player
 
 # Jobs played together, which make one row group; a game has about ten hands, a hand about thirty decisions.
 _TOGETHER = {"hands": 2048, "games": 256}

@@ -21,7 +21,7 @@ from agents.levels.action_choice import BEHAVIOUR
 from agents.levels.responses import RESPONSES, Responses, read_responses
 from agents.network.metadata import METADATA, WEIGHTS
 from ginenv.errors import GinError, did_you_mean, quoted
-from ginenv.tables.players import not_a_directory, player_names
+from ginenv.tables.player_names import not_a_directory, player_names
 
 if TYPE_CHECKING:
     from agents.levels.dial import Dial

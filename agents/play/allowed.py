@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from ginenv.errors import GinError, must_be, quoted, unknown_name
-from ginenv.tables.players import parse_player, player_names
+from ginenv.tables.player_names import parse_player, player_names
 
 # The options that anybody may set, each with its largest value: more would only occupy the machine. An option that is missing here may
 # name a file (``profile``, ``network``). All options of ``style`` are numbers, or names that it knows itself.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ginenv.engine.rule_texts import PRESET_NAMES
-from ginenv.tables.players import player_names
+from ginenv.tables.player_names import player_names
 
 _OPPONENTS = {
     "openspiel-simple": "OpenSpiel’s simple bot",

@@ -15,7 +15,8 @@ from agents.programs.process import split_command
 from ginenv.bots.heuristics import StylePlayer, style
 from ginenv.engine.actions import KNOCK, PHASE_DISCARD
 from ginenv.engine.rules import Rules
-from ginenv.tables.players import BasePlayer, Player, close_players, make_player, parse_player
+from ginenv.tables.player_names import parse_player
+from ginenv.tables.players import BasePlayer, Player, close_players, make_player
 
 
 class EasyGame(BasePlayer):

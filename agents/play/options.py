@@ -11,7 +11,7 @@ from agents.play.stored_model import Shown, StoredModel
 from ginenv.engine.rules import Rules
 from ginenv.errors import GinError, check_choice, must_be, unknown_name
 from ginenv.hands.text import parse_rules, rules_text
-from ginenv.tables.players import short_name
+from ginenv.tables.player_names import short_name
 
 _SWITCH = ("on", "off")
 _SAME = {"yes": "on", "true": "on", "no": "off", "false": "off"}

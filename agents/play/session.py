@@ -21,7 +21,8 @@ from agents.play.records_table import StoredGame
 from agents.play.store import Home, PlayerFile
 from ginenv.errors import GinError
 from ginenv.hands.text import parse_rules
-from ginenv.tables.players import Player, close_players, parse_player
+from ginenv.tables.player_names import parse_player
+from ginenv.tables.players import Player, close_players
 
 # The highest target at the table under the presets of ``GR``.
 _HIGHEST_TARGET = 500

@@ -17,7 +17,7 @@ from agents.serve.api import make_app
 from agents.serve.sessions import Limits, Sessions
 from agents.web.listening import listen, make_server
 from ginenv.errors import GinError, check_integer, must_be
-from ginenv.tables.players import parse_player
+from ginenv.tables.player_names import parse_player
 
 # Shorter ones could be guessed.
 _SHORTEST_TOKEN = 16

@@ -20,7 +20,7 @@ from agents.web.people import People
 from agents.web.server import check_root_path, make_app
 from agents.web.warmup import Preparations
 from ginenv.errors import GinError, check_integer
-from ginenv.tables.players import parse_player
+from ginenv.tables.player_names import parse_player
 
 
 @dataclass

@@ -19,7 +19,7 @@ from agents.play.options import opponent_name
 from agents.play.store import Home, PlayerFile
 from agents.web.request import Request
 from ginenv.errors import GinError
-from ginenv.tables.players import parse_player
+from ginenv.tables.player_names import parse_player
 
 _LEVELS = (*NAMES, MATCHED)
 # A gain is shown only with at least this many hands in each half.

@@ -16,7 +16,7 @@ from agents.web.pages import page
 from agents.web.table import Table
 from agents.web.table_page import table_values
 from ginenv.hands.hand import Hand
-from ginenv.tables.players import parse_player, player_names
+from ginenv.tables.player_names import parse_player, player_names
 
 # A delay, so that the first page, asked for as soon as the server listens, has this machine to itself.
 _WAIT = 0.5
