@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import tyro
 from pydantic import Field
@@ -15,10 +15,10 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from agents.analysis import KINDS, MARKS, WORLDS, Analyst, HandAnalysis, deal_and_play, read_hands
+from agents.analysis import KINDS, MARKS, WORLDS, Analyst, HandAnalysis, Subject, deal_and_play, read_hands
 from agents.analysis.findings import GAME
 from agents.config import Config
-from agents.play.review import StoredMistake, analyse_games, analysed, mistakes
+from agents.play.review import analyse_games, analysed, mistakes
 from agents.play.store import Home, default_home
 from agents.reports.terminal import plain_console, progress_bar
 from ginenv.errors import GinError, must_be
@@ -80,36 +80,45 @@ def analyse(config: AnalyseConfig) -> None:
         return
     for found in hands:
         answer.print(_hand_table(found, names))
-        for line in [*_mistake_lines(found, names), *_side_lines(found, names)]:
+        for line in _lines(found, names):
             answer.print(line, highlight=False, markup=False)
 
 
 def _hands(config: AnalyseConfig, analyst: Analyst, beside: Console) -> tuple[tuple[str, str], list[HandAnalysis]]:
     """The names of the seats, and the analyses asked for."""
     if config.subject or config.seed is not None:
-        if config.subject:
-            subject = read_hands(" ".join(config.subject))
-        else:
-            assert config.seed is not None
-            players = config.players or ("formula", "formula")
-            if len(players) != 2:
-                raise GinError(must_be("players", "the names of two players", " ".join(players)))
-            subject = deal_and_play(config.rules or "eaai", config.seed, (players[0], players[1]))
-        numbers = _numbers(config.hand, len(subject.hands))
-        with progress_bar(beside, len(numbers), "hands") as tick:
-            found = [analyst.hand(subject.hands[n - 1], n) for n in _ticking(numbers, tick)]
-        return subject.names, found
-    home = _home(config)
-    games = home.games(_player(home, config.player))
-    if not games:
-        raise GinError("there is no stored game yet; 'gin play' plays one, and a record's file can be named instead")
-    if config.game is not None and config.game > len(games):
-        raise GinError(f"there is no record {config.game}; the records are numbered 1 to {len(games)}")
-    game = games[config.game - 1 if config.game else -1]
-    numbers = _numbers(config.hand, game.hands)
+        subject = read_hands(" ".join(config.subject)) if config.subject else _deal(config)
+        names, count = subject.names, len(subject.hands)
+        analyse_hand: Callable[[int], HandAnalysis] = lambda number: analyst.hand(subject.hands[number - 1], number)  # noqa: E731
+    else:
+        home = _home(config)
+        games = home.games(_player(home, config.player))
+        if not games:
+            raise GinError(
+                "there is no stored game yet; 'gin play' plays one, and a record's file can be named instead"
+            )
+        if config.game is not None and config.game > len(games):
+            raise GinError(f"there is no record {config.game}; the records are numbered 1 to {len(games)}")
+        game = games[config.game - 1 if config.game else -1]
+        names, count = game.names, game.hands
+        analyse_hand = lambda number: analysed(home, game.id, number, analyst)  # noqa: E731
+    if config.hand is not None and config.hand > count:
+        raise GinError(f"there is no hand {config.hand}; the hands are 1 to {count}")
+    numbers = range(1, count + 1) if config.hand is None else [config.hand]
+    found = []
     with progress_bar(beside, len(numbers), "hands") as tick:
-        found = [analysed(home, game.id, n, analyst) for n in _ticking(numbers, tick)]
-    return game.names, found
+        for number in numbers:
+            found.append(analyse_hand(number))
+            tick(len(found))
+    return names, found
+
+
+def _deal(config: AnalyseConfig) -> Subject:
+    assert config.seed is not None
+    first, *others = config.players or ("formula", "formula")
+    if len(others) != 1:
+        raise GinError(must_be("players", "the names of two players", " ".join((first, *others))))
+    return deal_and_play(config.rules or "eaai", config.seed, (first, others[0]))
 
 
 def _home(config: AnalyseConfig) -> Home:
@@ -126,41 +135,25 @@ def _player(home: Home, name: str | None) -> str:
     return home.canonical_name((home.last_player or "") if name is None else name)
 
 
-def _numbers(number: int | None, count: int) -> list[int]:
-    if number is not None and number > count:
-        raise GinError(f"there is no hand {number}; the hands are 1 to {count}")
-    return list(range(1, count + 1)) if number is None else [number]
-
-
-def _ticking(numbers: list[int], tick: Any) -> Iterator[int]:
-    for done, number in enumerate(numbers):
-        tick(done)
-        yield number
-    tick(len(numbers))
+def _table(title: str, headings: Sequence[str], numeric: Sequence[str]) -> Table:
+    table = Table(title=title, title_justify="left", box=box.SIMPLE, pad_edge=False)
+    for heading in headings:
+        table.add_column(heading, justify="right" if heading in numeric else "left", overflow="fold")
+    return table
 
 
 def _hand_table(found: HandAnalysis, names: tuple[str, str]) -> Table:
     """A table of the hand's decisions that offered a choice, one per row."""
     title = f"hand {found.number}, {names[0]} {found.score[0]}, {names[1]} {found.score[1]}, {found.rules}"
-    table = Table(title=title, title_justify="left", box=box.SIMPLE, pad_edge=False)
-    for heading in ("move", "", "hand", "played", "best", "cost", ""):
-        table.add_column(heading, justify="right" if heading in ("move", "cost") else "left", overflow="fold")
+    table = _table(title, ("move", "", "hand", "played", "best", "cost", ""), ("move", "cost"))
     factor = 100 if found.unit == GAME else 1
     for each in found.decisions:
         if len(each.candidates) < 2:
             continue
         cost = "" if each.loss is None else f"{factor * max(each.loss, 0.0):.1f} ± {factor * each.error:.1f}"
+        best = "" if each.best == each.played else each.best
         sign = f"{_SIGNS.get(each.mark, '')} {each.kind}".strip()
-        played = each.played or ""
-        row = (
-            str(each.move),
-            names[each.seat],
-            each.hand,
-            played,
-            "" if each.best == played else each.best,
-            cost,
-            sign,
-        )
+        row = (str(each.move), names[each.seat], each.hand, each.played or "", best, cost, sign)
         table.add_row(*row, style=_STYLES.get(each.mark))
     unit = "percent of the game" if found.unit == GAME else "points"
     signs = ", ".join(f"{sign} {mark}" for mark, sign in _SIGNS.items())
@@ -168,27 +161,16 @@ def _hand_table(found: HandAnalysis, names: tuple[str, str]) -> Table:
     return table
 
 
-def _mistake_lines(found: HandAnalysis, names: tuple[str, str]) -> list[str]:
-    """For each mistake, the costliest first, a line that says what would have been better and why."""
-    factor, unit = (100, " %") if found.unit == GAME else (1, " points")
-    lines = []
+def _lines(found: HandAnalysis, names: tuple[str, str]) -> Iterator[str]:
+    """For each mistake, the costliest first, what would have been better and why; for each side what decisions cost and luck brought."""
+    factor, unit, of_all = (100, " %", " % of the game") if found.unit == GAME else (1, " points", " points")
     for each in found.mistakes():
         at, times = each.decision, f", {len(each.moves)} times" * (len(each.moves) > 1)
         cost = f"{_SIGNS[at.mark]} {factor * (at.loss or 0.0):.1f}{unit}{times}"
-        lines.append(f"move {at.move}, {names[at.seat]}: {at.played} ({cost}). Better: {at.best}: {at.reason}.")
-    return lines
-
-
-def _side_lines(found: HandAnalysis, names: tuple[str, str]) -> list[str]:
-    """For each side a line on what it lost by its decisions and won by luck."""
-    factor, unit = (100, " % of the game") if found.unit == GAME else (1, " points")
-    lines = []
+        yield f"move {at.move}, {names[at.seat]}: {at.played} ({cost}). Better: {at.best}: {at.reason}."
     for name, side in zip(names, found.sides, strict=True):
-        luck = "" if side.luck is None else f"; luck of the draws {factor * side.luck:+.1f}{unit}"
-        lines.append(
-            f"{name}: {side.decisions} decisions cost {factor * side.loss:.1f}{unit} ({side.marks_text}){luck}"
-        )
-    return lines
+        luck = "" if side.luck is None else f"; luck of the draws {factor * side.luck:+.1f}{of_all}"
+        yield f"{name}: {side.decisions} decisions cost {factor * side.loss:.1f}{of_all} ({side.marks_text}){luck}"
 
 
 def _list_mistakes(config: AnalyseConfig, analyst: Analyst, answer: Console, beside: Console) -> None:
@@ -196,30 +178,26 @@ def _list_mistakes(config: AnalyseConfig, analyst: Analyst, answer: Console, bes
     player = _player(home, config.player)
     # Called first to check the arguments before the work.
     mistakes(home, player, config.kind)
-    with progress_bar(beside, sum(game.hands for game in home.games(player)), "hands") as tick:
+    games = home.games(player)
+    with progress_bar(beside, sum(game.hands for game in games), "hands") as tick:
         analyse_games(home, player, analyst, lambda done, _: tick(done))
     found = mistakes(home, player, config.kind)
     if config.as_json:
         print(json.dumps([mistake.to_json() for mistake in found], indent=2))
         return
-    numbers = {game.id: number for number, game in enumerate(home.games(player), 1)}
+    numbers = {game.id: str(number) for number, game in enumerate(games, 1)}
+    headings = ("game", "hand", "move", "against", "played", "best", "cost", "", "why")
     for kind in KINDS:
-        if rows := [mistake for mistake in found if mistake.kind == kind]:
-            answer.print(_mistake_table(kind, rows, numbers))
+        rows = [each for each in found if each.kind == kind]
+        table = _table(f"{kind} ({len(rows)})", headings, ("game", "hand", "move", "cost"))
+        for each in rows:
+            cost = f"{100 * each.loss:.1f} %" if each.unit == GAME else f"{each.loss:.1f} points"
+            sign = f"{_SIGNS[each.mark]} {each.mark}" + f", {each.times} times" * (each.times > 1)
+            place = numbers[each.game], str(each.hand), str(each.move)
+            row = (*place, each.opponent, each.played, each.best, cost, sign, each.reason)
+            table.add_row(*row, style=_STYLES[each.mark])
+        if rows:
+            answer.print(table)
     counts = Counter(mistake.mark for mistake in found)
     marks = ", ".join(f"{counts[mark]} {mark}" for mark in MARKS[::-1] if counts[mark]) or "none"
     answer.print(f"{player}: {marks}", highlight=False, markup=False)
-
-
-def _mistake_table(kind: str, rows: list[StoredMistake], numbers: dict[int, int]) -> Table:
-    """A table of mistakes of one kind; ``numbers`` maps a game's id to its number among the player's records."""
-    table = Table(title=f"{kind} ({len(rows)})", title_justify="left", box=box.SIMPLE, pad_edge=False)
-    for heading in ("game", "hand", "move", "against", "played", "best", "cost", "", "why"):
-        numeric = heading in ("game", "hand", "move", "cost")
-        table.add_column(heading, justify="right" if numeric else "left", overflow="fold")
-    for each in rows:
-        cost = f"{100 * each.loss:.1f} %" if each.unit == GAME else f"{each.loss:.1f} points"
-        place = str(numbers[each.game]), str(each.hand), str(each.move)
-        sign = f"{_SIGNS[each.mark]} {each.mark}" + f", {each.times} times" * (each.times > 1)
-        table.add_row(*place, each.opponent, each.played, each.best, cost, sign, each.reason, style=_STYLES[each.mark])
-    return table

@@ -49,17 +49,18 @@ def _future(cards, unseen, word):
 
 
 @kernel
-def _sampled_discard(v, allowed, word):
-    best, chosen = 1e9, np.int64(ctz(allowed))
+def _sampled_discard(cards, allowed, unseen, word):
+    """The best of the allowed discards from eleven cards, and the mean deadwood after it."""
+    best, discard = 1e9, np.int64(ctz(allowed))
     rest = allowed
     while rest:
         bit = rest & -rest
         rest ^= bit
         # The same futures for every discard.
-        cost = _future(v.hand & ~bit, v.unseen, word)
+        cost = _future(cards & ~bit, unseen, word)
         if cost < best:
-            best, chosen = cost, ctz(bit)
-    return chosen, best
+            best, discard = cost, ctz(bit)
+    return discard, best
 
 
 @kernel
@@ -119,26 +120,14 @@ def _sampler(v, word):
             other = _STRANGER - _EACH_TURN * turn_of(v) - _EACH_TAKEN * popcount(v.known_cards[1])
             if left == 0 or v.legal[0] == 0 or left + 3 < other:
                 return KNOCK + ctz(cards)
-        return _sampled_discard(v, _may_discard(v), word)[0]
+        return _sampled_discard(v.hand, _may_discard(v), v.unseen, word)[0]
     if v.legal[2] & 2 and v.phase != PHASE_WALL:
         # The random futures of the present hand stand for a draw from the stock.
         bit = np.int64(1) << v.upcard
-        with_it = _sampled_discard_of(v.hand | bit, v.hand, v.unseen, word)
+        with_it = _sampled_discard(v.hand | bit, v.hand, v.unseen, word)[1]
         if with_it + 2.0 < _future(v.hand, v.unseen, word):
             return UPCARD
     return STOCK + ctz(v.legal[2] & 5)
-
-
-@kernel
-def _sampled_discard_of(cards, allowed, unseen, word):
-    """The mean for the best discard among the allowed ones of eleven cards."""
-    best = 1e9
-    rest = allowed
-    while rest:
-        bit = rest & -rest
-        rest ^= bit
-        best = min(best, _future(cards & ~bit, unseen, word))
-    return best
 
 
 @kernel
