@@ -229,7 +229,7 @@ def test_mistakes_are_listed_and_lead_to_their_positions(guest, few_worlds):
     for _ in range(5):
         ann.play_game()
         ann.post("/mistakes")
-        job = ann.person.jobs.find("all")
+        job = ann.person.jobs.get("all")
         assert job.wait(120) and not job.error
         shown = ann.get("/mistakes")
         assert re.search(rf"\b{job.result} hands? analysed", plain(shown))

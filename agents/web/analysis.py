@@ -1,7 +1,8 @@
-"""Analysis: every decision of a hand with the expert's candidates, the belief beside the true hand, and luck."""
+"""Analysis: every decision of a hand with the expert's candidates, the belief and luck; and a player's mistakes over all games."""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -9,14 +10,13 @@ import numpy as np
 from markupsafe import Markup
 from starlette.responses import Response
 
-from agents.analysis import Decision, HandAnalysis, Mistake, Subject, deal_and_play, read_hands
+from agents.analysis import KINDS, Decision, HandAnalysis, Mistake, Subject, deal_and_play, read_hands
 from agents.play.display_names import display_opponent
 from agents.play.moves import action_words, count
-from agents.play.review import analysed, mistakes, shared_analyst
-from agents.web.belief_map import belief_map
+from agents.play.review import analyse_games, analysed, mistakes, num_analysed, shared_analyst
 from agents.web.form_fields import seed_of
-from agents.web.opponents import opponents
-from agents.web.pages import table_picture
+from agents.web.options import opponents
+from agents.web.pages import belief_map, table_picture
 from agents.web.request import Request
 from ginenv.bots.heuristics import make_formula
 from ginenv.engine.actions import action_name
@@ -256,3 +256,41 @@ def other_move(request: Request) -> Response:
         picture=looked.picture(position, seat, opened=True),
         here="/analysis",
     )
+
+
+def mistakes_page(request: Request) -> Response:
+    """The mistakes, or those of a kind; and how far the analysis of all hands has come."""
+    kind, person, home = request.query_params.get("kind", ""), request.person, request.people.home
+    job = person.jobs.get("all")
+    if request.htmx:
+        # The page asks for this part again and again while the job works; the list itself follows once it is done.
+        return request.go("/mistakes") if job is None or job.over else request.part("analysing_part.html", job=job)
+    if kind and kind not in KINDS:
+        raise GinError(f"there is no kind of mistakes {kind[:40]!r}; there are {', '.join(KINDS)}")
+    analysed = ""
+    if job is not None and job.result is not None:
+        analysed = (
+            f"{count(job.result, 'hand')} analysed." if job.result else "All of your hands were analysed already."
+        )
+    found = mistakes(home, person.name)
+    return request.page(
+        "mistakes.html",
+        job=job,
+        analysed=analysed,
+        kind=kind,
+        kinds=KINDS,
+        numbers=Counter(each.kind for each in found),
+        hands=num_analysed(home, person.name),
+        mistakes=[each for each in found if kind in ("", each.kind)],
+        here="/mistakes",
+    )
+
+
+def analyse_all(request: Request) -> Response:
+    """Begins to analyse those of the player's hands that have not been analysed yet."""
+    home, name, jobs = request.people.home, request.person.name, request.person.jobs
+    running = jobs.get("all")
+    if running is not None and running.over:
+        del jobs["all"]
+    jobs.job("all", lambda tell: analyse_games(home, name, shared_analyst(), tell), stays=True)
+    return request.go("/mistakes")

@@ -32,30 +32,29 @@ class Job:
         stays: whether it goes on when nobody asks for it any more.
 
     Attributes:
-        done: how much of it is done.
-        total: how much there is; 0 before that is known.
-        result: what came of it, once it is over.
+        done: how much of it is done, of ``total``, which is 0 before that is known.
+        result: what came of it, once it is ``over``.
         error: why nothing came of it; empty if there was no error.
-        over: whether it is over.
         abandoned: whether it ended because nobody waited for it.
+        asked: when somebody asked for it last.
     """
 
     def __init__(self, work: Work, slot: threading.Semaphore | None = None, stays: bool = True) -> None:
         self.done, self.total, self.error, self.over, self.abandoned = 0, 0, "", False, False
         self.result: Any = None
-        self._began = self._asked = time.monotonic()
-        self._work, self._slot, self._stays = work, slot or threading.Semaphore(), stays
-        self._thread = threading.Thread(target=self._run, daemon=True)
+        self.began = self.asked = time.monotonic()
+        self._stays = stays
+        self._thread = threading.Thread(target=self._run, args=(work, slot or threading.Semaphore()), daemon=True)
         self._thread.start()
 
-    def _run(self) -> None:
+    def _run(self, work: Work, slot: threading.Semaphore) -> None:
         try:
-            while not self._slot.acquire(timeout=0.5):
+            while not slot.acquire(timeout=0.5):
                 self._check()
             try:
-                self.result = self._work(self._tell)
+                self.result = work(self._tell)
             finally:
-                self._slot.release()
+                slot.release()
         except _AbandonedError:
             self.abandoned = True
         except (GinError, OSError) as error:
@@ -71,17 +70,13 @@ class Job:
         self._check()
 
     def _check(self) -> None:
-        if not self._stays and time.monotonic() - self._asked > _ABANDONED:
+        if not self._stays and time.monotonic() - self.asked > _ABANDONED:
             raise _AbandonedError
 
     @property
     def seconds(self) -> float:
         """How long ago it began."""
-        return time.monotonic() - self._began
-
-    def ask(self) -> None:
-        """Says that somebody still waits for it."""
-        self._asked = time.monotonic()
+        return time.monotonic() - self.began
 
     def wait(self, seconds: float) -> bool:
         """Waits at most this long for it to be over; returns whether it is."""
@@ -89,31 +84,19 @@ class Job:
         return self.over
 
 
-class Jobs:
-    """Jobs by key, so that asking again does not begin the same work again.
-
-    Args:
-        at_once: how many of them work at the same time; the others wait.
-    """
+class Jobs(OrderedDict[Hashable, Job]):
+    """Jobs by key, of which ``at_once`` work at the same time, so that asking again does not begin the same work again."""
 
     def __init__(self, at_once: int = 2) -> None:
-        self._jobs: OrderedDict[Hashable, Job] = OrderedDict()
+        super().__init__()
         self._slot = threading.Semaphore(at_once)
 
     def job(self, key: Hashable, work: Work, stays: bool = False) -> Job:
         """The job of a key, begun at the first call, and again where it was abandoned."""
-        if key not in self._jobs or self._jobs[key].abandoned:
-            self._jobs[key] = Job(work, self._slot, stays)
-            while len(self._jobs) > _MAX_JOBS:
-                self._jobs.popitem(last=False)
-        self._jobs.move_to_end(key)
-        self._jobs[key].ask()
-        return self._jobs[key]
-
-    def find(self, key: Hashable) -> Job | None:
-        """The job of a key, if there is one."""
-        return self._jobs.get(key)
-
-    def forget(self, key: Hashable) -> None:
-        """Makes the next call start the job again."""
-        self._jobs.pop(key, None)
+        if key not in self or self[key].abandoned:
+            self[key] = Job(work, self._slot, stays)
+            if len(self) > _MAX_JOBS:
+                self.popitem(last=False)
+        self.move_to_end(key)
+        self[key].asked = time.monotonic()
+        return self[key]

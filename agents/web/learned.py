@@ -95,7 +95,7 @@ def reset(request: Request) -> Response:
     person, level = request.person, request.fields.get("level", "")
     person.session.check_player(level)
     name = _level_name(level)
-    person.jobs.forget(("learned", name))
+    person.jobs.pop(("learned", name), None)
     with person.shows_errors():
         if request.fields.get("sure"):
             person.say(reset_level(person.session.home.path, load_level(name)))

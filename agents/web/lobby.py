@@ -1,4 +1,4 @@
-"""The lobby: the opponent, the rules, and a new game."""
+"""The lobby: a new game, and who plays at this browser, who by a link, and who comes and goes."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from starlette.responses import Response
 from agents.levels.level import MATCHED
 from agents.levels.ratings import person_rating
 from agents.play.options import friend_of
-from agents.web.jobs import PATIENCE, Job
-from agents.web.opponents import OPPONENT_TEXTS
+from agents.web.jobs import PATIENCE
+from agents.web.options import OPPONENT_TEXTS
+from agents.web.people import Person
 from agents.web.request import Request
 from ginenv.engine.rule_texts import PRESET_TEXTS
+from ginenv.errors import GinError, unknown_name
 
 # Decoration: a run, and an ace.
 _FAN = (48, 49, 50, 51, 0)
@@ -49,7 +51,7 @@ def lobby(request: Request) -> Response:
         offered={"opponent": opponents, "rules": rules},
         unfinished=unfinished,
         fan=_FAN,
-        ready=prepared(request),
+        ready=request.prepared(),
         friend=friend,
         away=request.people.is_away(friend),
         people=[name for name in request.people.home.names() if name != person.name] if not request.invited else [],
@@ -58,13 +60,7 @@ def lobby(request: Request) -> Response:
 
 def ready(request: Request) -> Response:
     """The part of the lobby that says whether a first game has to wait."""
-    return request.part("warmup_part.html", ready=prepared(request))
-
-
-def prepared(request: Request) -> Job | None:
-    """The preparation of a game against the chosen opponent under the chosen rules; begun as soon as they are chosen."""
-    preparations = request.app.state.preparations
-    return None if preparations is None else preparations.prepare(request.person.session.options)
+    return request.part("warmup_part.html", ready=request.prepared())
 
 
 def new(request: Request) -> Response:
@@ -86,7 +82,7 @@ def new(request: Request) -> Response:
         for name, value in chosen.items():
             if value != person.session.options.text(name):
                 person.session.set_option(name, value)
-        job = prepared(request)
+        job = request.prepared()
         if not friend and job is not None and not job.wait(PATIENCE):
             # The page says at once why it has to wait, and asks for this address until the game can begin.
             person.waits_for_game = True
@@ -97,7 +93,7 @@ def new(request: Request) -> Response:
 
 def wait_for_game(request: Request) -> Response:
     """Says that the rules are being compiled; begins the game that waits for it."""
-    person, job = request.person, prepared(request)
+    person, job = request.person, request.prepared()
     if not person.waits_for_game:
         return request.go("/")
     if job is not None and not job.wait(PATIENCE):
@@ -125,3 +121,52 @@ def _friend(request: Request) -> str:
     friend = request.people.home.find(name) or request.people.create(name).name
     request.person.session.choose_friend(friend)
     return friend
+
+
+def players(request: Request) -> Response:
+    """All players; where the table is handed over, whose turn it is."""
+    people, names = request.people, request.people.home.names()
+    return request.page(
+        "players.html",
+        names=names,
+        player=request.who,
+        links={name: f"{request.address}/?token={token}" for name, token in people.links.items()},
+        away=[name for name in names if people.is_away(name)],
+        turn=request.session.get("next", ""),
+    )
+
+
+def change_player(request: Request) -> Response:
+    """Takes another seat, creates or removes a player, or frees a player's seat for the terminal."""
+    people, name, do = request.people, request.fields.get("name", ""), request.fields.get("do", "")
+    if do == "create":
+        person = people.create(name)
+        person.session.set_option("opponent", MATCHED)
+        return _go_as(request, person)
+    if do not in ("switch", "free", "uninvite", "remove"):
+        raise GinError(unknown_name("command", do, ("create", "switch", "free", "uninvite", "remove")))
+    if do == "remove" and not request.fields.get("sure"):
+        raise GinError(
+            f"{name!r} would be removed with options, statistics, records and unfinished game; say that you mean it"
+        )
+    name = people.home.canonical_name(name)
+    if do == "switch":
+        if people.is_away(name):
+            raise GinError(f"{name} plays by a link, in a browser of their own")
+        return _go_as(request, people.person(name))
+    if do == "uninvite":
+        people.check_plays_alone(name)
+    else:
+        people.free(name)
+    if do != "free":
+        people.invite(name, away=False)
+    if do == "remove":
+        people.home.remove(name)
+    return request.go("/players")
+
+
+def _go_as(request: Request, person: Person) -> Response:
+    """Goes on as a player: to the game with a friend if there is one, else to the lobby."""
+    request.ask_as(person)
+    request.session.pop("next", None)
+    return request.go("/table" if person.session.file.friend else "/")

@@ -1,4 +1,4 @@
-"""The pages of rules and options."""
+"""The pages of rules, opponents and options."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import dataclasses
 
 from starlette.responses import Response
 
+from agents.levels.level import MATCHED
+from agents.play.allowed import names_for_all
 from agents.play.options import Options, choices, preset_of
-from agents.web.lobby import prepared
-from agents.web.opponents import opponents
 from agents.web.request import Request
 from ginenv.engine.rule_texts import PRESET_TEXTS, RULE_TEXTS
 from ginenv.engine.rules import CHOICES, PRESETS, RANGES
@@ -20,6 +20,31 @@ from ginenv.pictures.card_art import BACKS
 _BACK = ("/rules", "/options", "/table", "/learned")
 # Options that are shown as swatches of what they look like.
 _SWATCHES = ("cloth", "card_back")
+# Others are shown by name only.
+OPPONENT_TEXTS = {
+    MATCHED: "your equal, whoever you are",
+    "level-1": "beginner",
+    "level-2": "intermediate",
+    "level-3": "advanced",
+    "level-4": "expert, with search",
+    "formula": "plays by fixed formulas",
+    "network": "the trained network",
+    "search": "the network with search",
+    "simple": "keeps the least deadwood, knocks as soon as it can, ignores what you do",
+    "easy": "discards its highest card outside its melds",
+    "camper": "never knocks below gin",
+    "knocker": "knocks in its first turns if it can, then plays for gin",
+    "random": "plays legal actions at random",
+    "population": "one of 512 random styles; population:draw=2 draws others",
+    "openspiel-simple": "OpenSpiel's simple bot, which needs OpenSpiel",
+}
+
+
+def opponents(request: Request) -> dict[str, str]:
+    """Names that can be chosen without options, with their descriptions: those that have one first, what the command line named last."""
+    names = [name for name in names_for_all() if name != "style"]
+    described = [name for name in OPPONENT_TEXTS if name in names]
+    return {name: OPPONENT_TEXTS.get(name, "") for name in dict.fromkeys((*described, *names, *request.people.allowed))}
 
 
 def rules(request: Request) -> Response:
@@ -57,7 +82,7 @@ def change_rules(request: Request) -> Response:
         values = {name: value.strip() for name, value in request.fields.items() if name != "preset"}
         changes = [f"{name}={value}" for name, value in values.items() if base.get(name) != value]
         person.say(person.session.set_option("rules", ",".join([preset, *changes])))
-        prepared(request)
+        request.prepared()
     return request.go("/rules")
 
 
@@ -87,5 +112,5 @@ def change_options(request: Request) -> Response:
             session.options.changed(name, value)
         for name, value in changed.items():
             person.say(session.set_option(name, value))
-        prepared(request)
+        request.prepared()
     return request.go(back if back.partition("?")[0] in _BACK else "/options")

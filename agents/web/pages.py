@@ -8,13 +8,15 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+import numpy as np
 from jinja2 import Environment
 from markupsafe import Markup, escape
 
 from agents.play.display_names import display_opponent, display_rules
+from agents.play.moves import count
 from agents.reports.pages import environment
 from ginenv.engine.cards import RANKS, card_name, parse_card
-from ginenv.pictures.card_art import card_sheet
+from ginenv.pictures.card_art import card_sheet, suit_svg
 from ginenv.pictures.render import to_svg
 
 _CARD = re.compile(r"\b[A2-9TJQK][SCDH]\b")
@@ -67,6 +69,22 @@ def table_picture(view: Any, opponent: str, opened: Any, me: str) -> Markup:
     return Markup('<div class="pictures">{}</div>').format(Markup(to_svg(view, opponent, opened, me)))
 
 
+def belief_map(view: Any, chances: np.ndarray, hand: int | None = None) -> Markup:
+    """A belief over the opponent's hand: the chance in per cent in the cell of every card that it may hold, darker where it is likelier.
+
+    Args:
+        view: a ``VIEW`` record of the seat that believes.
+        chances: the chance that the opponent holds each card, ``[52]``.
+        hand: the opponent's true hand, whose cells are framed; None where it may not be shown.
+    """
+    unseen, known = int(view["unseen"]), int(view["known_cards"][1]) | int(view["shown"])
+    cells = [
+        (1.0 if known >> card & 1 else float(chances[card]) if unseen >> card & 1 else None, (hand or 0) >> card & 1)
+        for card in range(52)
+    ]
+    return Markup(page("belief.html", cells=cells, ranks=RANKS, suit_svg=suit_svg))
+
+
 def with_symbols(text: str) -> Markup:
     """A sentence with its cards, written in letters (7C), replaced by symbols, red ones in red."""
 
@@ -91,7 +109,7 @@ def _templates() -> Environment:
     found = environment("agents.web")
     found.filters.update(symbols=with_symbols, opponent=display_opponent, rules=display_rules)
     found.globals.update(
-        link=_static_link, card_image=card_image, card_name=card_name, card_words=card_words, figure=figure
+        count=count, link=_static_link, card_image=card_image, card_name=card_name, card_words=card_words, figure=figure
     )
     return found
 

@@ -134,10 +134,15 @@ class Request(HTTPRequest):
         if not job.wait(PATIENCE):
             raise UnfinishedError(self.progress(job, address, heading, words(job)))
         if job.error or not keep:
-            self.person.jobs.forget(key)
+            self.person.jobs.pop(key, None)
         if job.error:
             raise GinError(job.error)
         return job.result
+
+    def prepared(self) -> Job | None:
+        """The preparation of a game against the chosen opponent under the chosen rules; begun as soon as they are chosen."""
+        preparations = self.app.state.preparations
+        return None if preparations is None else preparations.prepare(self.person.session.options)
 
     def problem(self, status: int, heading: str, words: str) -> Response:
         """A page that says what is not possible; if only a part was asked for, the sentence alone, which the page then shows."""

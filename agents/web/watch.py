@@ -15,10 +15,9 @@ from agents.play.display_names import display_opponent
 from agents.play.moves import action_words
 from agents.play.options import variation
 from agents.reports.beliefs import belief_logits
-from agents.web.belief_map import belief_map
 from agents.web.form_fields import integer_field, seed_of
-from agents.web.opponents import opponents
-from agents.web.pages import table_picture
+from agents.web.options import opponents
+from agents.web.pages import belief_map, table_picture
 from agents.web.replay import Moment, Steps, watched_game
 from agents.web.request import Request
 from ginenv.engine.rules import PRESETS
