@@ -16,8 +16,6 @@ import pytest
 
 import ginenv
 from agents.cli import warm
-from agents.play.store import Home, default_home
-from agents.reports.terminal import this_command
 from ginenv.engine import kernel_cache
 from ginenv.engine.shipped_kernels import LEVELS, machine_levels
 from ginenv.errors import GinError
@@ -118,24 +116,6 @@ def test_a_damaged_cache_is_rewritten(copied):
             file.write_bytes(file.read_bytes()[: int(length * file.stat().st_size)])
         assert run(copied, HELPED).splitlines() == MISSED
     assert run(copied, HELPED).splitlines() == HIT
-
-
-def test_the_code_of_another_signature_is_not_taken(copied):
-    """Two processes that compile one function at once, each for arguments of its own, may give both the same file."""
-    assert run(copied, HELPED, copied / "one").splitlines() == MISSED
-    assert run(copied, PROGRAM.format(5.5), copied / "two").splitlines() == ["1106.5", "Counter()"]
-    [mine], [other] = ([*(copied / cache).rglob("outer.outer-*.1.nbc")] for cache in ("one", "two"))
-    other.write_bytes(mine.read_bytes())
-    assert run(copied, PROGRAM.format(5.5), copied / "two").splitlines() == ["1106.5", "Counter()"]
-
-
-def test_a_full_disk_costs_a_compilation(copied, small_disk):
-    cache = small_disk.path / "cache"
-    cache.mkdir()
-    small_disk.fill()
-    process = start(copied, HELPED, cache)
-    message, errors = process.communicate()
-    assert message.splitlines() == MISSED and errors.count("compiled code cannot be kept") == 1, errors
 
 
 LEVEL = machine_levels()[-1] if machine_levels() else ""
@@ -242,33 +222,6 @@ def test_directories_below_the_cache_are_private_whatever_the_umask(copied):
     assert run(copied, HELPED, cache).splitlines() == MISSED
 
 
-def test_a_package_without_sources_compiles_each_time(copied):
-    shutil.make_archive(str(copied / "packed"), "zip", copied, "ginenv")
-    shutil.rmtree(copied / "ginenv")
-    code = f"import sys; sys.path.insert(0, {str(copied / 'packed.zip')!r})\n{HELPED}"
-    assert run(copied, code).splitlines() == MISSED
-
-
-def test_without_a_home_nothing_is_made_in_the_current_directory(tmp_path, monkeypatch):
-    """As in a container whose user is only a number."""
-
-    def unknown(user: int) -> object:
-        raise KeyError(user)
-
-    monkeypatch.setattr("pwd.getpwuid", unknown)
-    for name in ("HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "GINENV_CACHE_DIR", "GINENV_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    current = tmp_path / "current"
-    current.mkdir()
-    monkeypatch.chdir(current)
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    assert kernel_cache.cache_root() == tmp_path / f"ginenv-{os.getuid()}"
-    assert "~" not in this_command()
-    with refuses(GinError, "GINENV_HOME"):
-        Home(default_home())
-    assert not list(current.iterdir())
-
-
 # What another release of Numba may do to the classes that the fast compiler is made of.
 OTHER_NUMBA = "import numba.core.caching as changed; del changed.CompileResultCacheImpl"
 
@@ -284,45 +237,6 @@ def test_other_numba_compiles_plainly_with_one_warning(copied):
     (copied / "ginenv" / "helper.py").write_text(HELPER.replace("x + 1", "x + 2"))
     assert started() == ["1107", "Counter()"]
     assert {path.relative_to(copied).parts[0] for path in copied.rglob("*.nbi")} == {"cache"}
-
-
-def test_numba_without_compilation_is_refused(copied):
-    done = subprocess.run(
-        [sys.executable, "-c", "import ginenv; ginenv.Hand()"],
-        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
-        capture_output=True,
-        text=True,
-    )
-    assert "GinError" in done.stderr.splitlines()[-1] and "NUMBA_DISABLE_JIT" in done.stderr.splitlines()[-1]
-
-
-# Signals itself in the middle of a compilation, where the compiler calls Python back, and would drop what is raised there.
-SIGNALLED = """
-import os, signal, time
-from numba.core import codegen
-hook = codegen.CPUCodeLibrary._object_compiled_hook
-def signalling(*arguments):
-    if armed:
-        armed.clear()
-        os.kill(os.getpid(), signal.SIGTERM)
-    return hook(*arguments)
-armed = []
-codegen.CPUCodeLibrary._object_compiled_hook = staticmethod(signalling)
-from agents.interrupts import interrupt
-from ginenv.engine.jit import mix
-signal.signal(signal.SIGTERM, interrupt)
-armed.append(True)
-try:
-    mix(5)
-    time.sleep(5)
-except KeyboardInterrupt:
-    print("too early" if armed else "interrupted")
-print(mix(5) == mix(5))
-"""
-
-
-def test_an_interrupt_while_kernels_are_compiled_waits_for_the_kernel(copied):
-    assert run(copied, SIGNALLED).splitlines() == ["interrupted", "True"]
 
 
 # --- gin warm compiles what others use, and says what it did

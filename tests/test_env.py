@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from typing import Any
 
@@ -42,18 +41,6 @@ def play_episode(env: Any, rng: np.random.Generator, **reset: Any) -> tuple[list
 def test_gymnasiums_checker_passes(name: str, observation: str) -> None:
     env = gym.make(name, opponent="simple", observation=observation, render_mode="ansi")
     check_env(env.unwrapped, skip_render_check=False)
-
-
-def test_a_spec_survives_json() -> None:
-    env = gym.make(IDS[1], opponent="easy", rules={"preset": "eaai", "knock_limit": 5}, seat="alternate")
-    assert env.spec is not None
-    again = gym.make(gym.envs.registration.EnvSpec.from_json(env.spec.to_json()))
-    assert json.loads(env.spec.to_json())["kwargs"]["opponent"] == "easy"
-    rng, other = np.random.default_rng(0), np.random.default_rng(0)
-    first, total, _ = play_episode(env, rng, seed=5)
-    second, again_total, _ = play_episode(again, other, seed=5)
-    assert total == again_total
-    assert all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
 
 
 def test_public_names_are_there() -> None:
@@ -312,17 +299,6 @@ def test_the_opponent_hears_and_forgets() -> None:
         heard = np.concatenate(player.ended)
         assert heard["points"].tolist() == [-point for point in points] and (heard["phase"] == PHASE_OVER).all()
         assert len(player.forgotten) == expected, memory
-
-
-def test_another_opponent_sits_down_at_the_next_reset() -> None:
-    env = HandEnv("random")
-    env.reset(seed=0)
-    env.set_opponent("formula")
-    env.step(env.action_masks().argmax())
-    assert env.opponent == "random"
-    env.set_opponent("style:knock=9")
-    env.reset()
-    assert env.opponent == "style:knock=9"
 
 
 @pytest.mark.parametrize("face", [HandEnv, partial(ginenv.HandVectorEnv, 2), ginenv.SelfPlay, ginenv.SelfPlayBatch])

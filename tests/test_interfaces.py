@@ -201,25 +201,6 @@ def test_a_copy_plays_on_from_where_its_original_is(make: Any) -> None:
 @pytest.mark.extra
 @needs("torchrl")
 @pytest.mark.parametrize("form", ["single", "vector"])
-def test_torchrl_takes_environments_as_they_are(form: str) -> None:
-    """With all that their infos hold always; nothing in them may be other than numbers."""
-    from torchrl.envs import GymEnv, GymWrapper
-
-    if form == "single":
-        table = GymEnv("Gin/Game-v0", categorical_action_encoding=True, rules="ht1")
-    else:
-        envs = gym.make_vec("Gin/Hand-v0", num_envs=3, autoreset_mode="disabled", rules="ht1")
-        table = GymWrapper(envs, categorical_action_encoding=True)
-    table = table.auto_register_info_dict()
-    found = table.rollout(200, lambda td: td.set("action", td["action_mask"].argmax(-1)), break_when_any_done=False)
-    rollout = found["next"]
-    assert rollout["done"].any() and not rollout["illegal_action"].any() and rollout["skipped_points"].shape[-1] == 2
-    table.close()
-
-
-@pytest.mark.extra
-@needs("torchrl")
-@pytest.mark.parametrize("form", ["single", "vector"])
 def test_torchrls_random_actions_are_legal(form: str) -> None:
     import torch
     from torchrl.envs import GymEnv, GymWrapper

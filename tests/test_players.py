@@ -15,7 +15,6 @@ from ginenv.bots.population import PopulationPlayer, draw_styles
 from ginenv.bots.style_kernels import DISCARD_RULES
 from ginenv.engine.actions import (
     KNOCK,
-    PASS,
     PHASE_DISCARD,
     PHASE_DRAW,
     PHASE_LAYOFF,
@@ -28,7 +27,7 @@ from ginenv.engine.actions import (
 from ginenv.engine.cards import cards_of, mask_of, parse_cards
 from ginenv.engine.engine import NO_CARD, STATE, apply
 from ginenv.engine.game import start_game
-from ginenv.engine.melds import deadwood, melded_cards
+from ginenv.engine.melds import deadwood
 from ginenv.engine.rules import PRESETS, get_rules
 from ginenv.tables.players import make_player
 from ginenv.view.view import VIEW, action_masks, make_views
@@ -247,18 +246,7 @@ def test_simple_does_not_repeat_a_draw_and_discard():
     assert set(make_player("simple").act(with_luck(view, 50))) == {card("AD")}
 
 
-# easy
-
-
-def test_easy_discards_its_largest_unused_card():
-    views = in_phase(PHASE_DISCARD)
-    for v, action in zip(views, make_player("easy").act(views), strict=True):
-        unused = [c for c in cards_of(int(v["hand"] & ~melded_cards(v["hand"]) & v["legal"][0])) if c != v["taken"]]
-        if action < KNOCK and unused and not v["thrown"][0] & v["known_cards"][0]:
-            assert action in unused and action % 13 == max(c % 13 for c in unused)
-
-
-# camper, knocker
+# camper
 
 
 def test_camper_never_knocks_below_gin():
@@ -272,17 +260,6 @@ def test_camper_never_knocks_below_gin():
             assert (action >= KNOCK) == (left == 0)
             assert action < KNOCK or deadwood(v["hand"] & ~(1 << (action - KNOCK))) == 0
     assert could > 30
-
-
-def test_knocker_knocks_in_its_first_turns_and_then_plays_for_gin():
-    turns = BOTS["knocker"]["turns"]
-    hand = "2S 3S 4S 6D 6H 6C AD 2D 3H 4C KC"
-    low_cards = [c for c in range(52) if 1 << c & ~mask_of(parse_cards(hand))]
-    for turn in range(1, 10):
-        thrown = mask_of(low_cards[: turn - 1])
-        action = make_player("knocker").act(table(hand, thrown=[[thrown, 0]]))[0]
-        assert (action == KNOCK + card("KC")) == (turn <= turns)
-        assert make_player("camper").act(table(hand, thrown=[[thrown, 0]]))[0] < KNOCK
 
 
 # formula
@@ -308,37 +285,6 @@ KNOWN_JACKS, KNOWN_QUEENS = ([[0, mask_of(parse_cards(cards))]] for cards in ("J
 def test_formula_throws_what_is_worth_least(hand, seen, thrown):
     view = table(f"2S 3S 4S 6D 6H 6C {hand}", limit=0, **seen)
     assert make_player("formula").act(view)[0] in parse_cards(thrown)
-
-
-# style
-
-
-def test_styles_that_always_or_never_take_the_upcard():
-    views = in_phase(PHASE_UPCARD, PHASE_DRAW)
-    views = views[views["upcard"] != NO_CARD]
-    assert (make_player("style:draw=always").act(views) == UPCARD).all()
-    assert not (make_player("style:draw=never").act(views) == UPCARD).any()
-    offered = views[views["phase"] == PHASE_UPCARD]
-    assert (make_player("style:draw=never").act(offered) == PASS).all()
-
-
-def test_a_style_knocks_up_to_its_own_limit():
-    view = table("2S 3S 4S 6D 6H 6C AD 2D 3H 3C KC")  # nine points without the king
-    assert make_player("style:knock=9").act(view)[0] == KNOCK + card("KC")
-    assert make_player("style:knock=8").act(view)[0] < KNOCK
-    assert make_player("style:knock=9,turns=0,late=8").act(view)[0] < KNOCK
-    assert make_player("style:knock=0,turns=0,late=9").act(view)[0] == KNOCK + card("KC")
-
-
-def test_blunders_are_as_frequent_as_requested():
-    view = table("2S 3S 4S 6D 6H 6C AD 8S TD QH KC")
-    actions = make_player("style:base=formula,blunder=0.3").act(with_luck(view, 4000))
-    usual = make_player("formula").act(view)[0]
-    # One of the eleven random discards is the usual one.
-    assert abs((actions != usual).mean() - 0.3 * 10 / 11) < 0.03
-
-
-# Styles drawn at random
 
 
 # What the built-in styles and four hundred drawn ones, which have every leaning, do on the corpus.
@@ -382,36 +328,3 @@ def test_discards_that_are_not_looked_at_are_none_that_would_be_played():
     views = corpus_views()
     rows = np.arange(len(views))
     np.testing.assert_array_equal(StylePlayer(styles).act(views, rows), StylePlayer(everything).act(views, rows))
-
-
-def share(view, wanted, **logit_bias):
-    """How often a style without other habits does something."""
-    actions = StylePlayer(style("simple", **logit_bias)).act(with_luck(view, 400))
-    return np.isin(actions, wanted).mean()
-
-
-HAND = "2S 2H 4D 6C 7C 9H TD JS QC KD"
-
-
-def test_a_knocker_with_patience_waits_and_one_with_nerves_does_not():
-    eleven = "2S 3S 4S 6D 6H 6C TS TD TC 2D 9C"
-    knocks = [KNOCK + card("9C")]
-    assert share(table(eleven), knocks) == 1 and 0.45 < share(table(eleven), knocks, patience=0.5) < 0.55
-    threatened = table(eleven, known_cards=[[0, 1 << card("KH") | 1 << card("KD")]])
-    assert share(threatened, knocks, knock=0, late=0) == 0
-    assert share(threatened, knocks, knock=0, late=0, nerve=3) == 0
-    assert share(threatened, knocks, knock=0, late=0, nerve=2) == 1
-
-
-def test_who_fears_no_runs_feeds_them():
-    # The opponent holds 8 and 9 of clubs: the 10 of clubs makes a run, the 10 of hearts nothing.
-    view = table(
-        "AS 2D 4H 5C TC TH QS QD QC 7S 7D",
-        known_cards=[[0, 1 << card("8C") | 1 << card("9C")]],
-        legal=[1 << card("TC") | 1 << card("TH"), 0, 0],
-    )
-    afraid = style("simple", discard="cost", danger=9.0, infer=1, memory=32)
-    assert StylePlayer(afraid).act(view)[0] == card("TH")
-    bold = style("simple", discard="cost", danger=9.0, infer=1, memory=32, unafraid="no-runs", kings=0.0, high=0.0)
-    bold["noise"] = 0.01
-    assert set(StylePlayer(bold).act(with_luck(view, 50))) == {card("TC"), card("TH")}

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents.play.moves import Turn
 from ginenv.engine.cards import mask_of, parse_cards
 from ginenv.engine.engine import End, deadwood
 from ginenv.engine.game import next_starter
@@ -22,7 +21,7 @@ from tests.support.brute_melds import all_melds
 from tests.support.positions import play_on, random_rules
 from tests.support.refusals import refuses
 from tests.support.scale import SCALE
-from tests.support.scenes import LOOSE, MELDED, arranged, finish, knocked, to_second_turn, won
+from tests.support.scenes import LOOSE, MELDED, finish, knocked, won
 
 BIG_HAND, BIG_LOOSE = "AS 2S 3S 9H TH JH QH QC QD QS", "2C 4C 6C 8C TC 3D 5D 9D JD KS"
 
@@ -57,17 +56,6 @@ def test_a_shut_out_doubles_what_stands_above_it():
     sheet = score_sheet(PRESETS["big-gin"].replace(shutout="double-before-boxes"), [won(0, 60), won(0, 50)])
     assert [(label, added[0]) for label, added in sheet.closing] == [("bonus", 100), ("shut-out", 210), ("boxes", 50)]
     assert sheet.totals == (470, 0)
-
-
-def test_big_gin_is_offered_to_a_person():
-    for rules, mine, theirs, words in (
-        ("big-gin", BIG_HAND, BIG_LOOSE, "go big gin with the "),
-        ("big-gin", f"{MELDED} 4S", LOOSE, "go gin with the "),
-        ("eaai", BIG_HAND, BIG_LOOSE, "go gin with the "),
-    ):
-        hand = arranged(PRESETS[rules], theirs, mine, "7C", "KC KH")
-        to_second_turn(hand)
-        assert words in Turn(hand.view()[0], hand.rules).possible()
 
 
 @pytest.mark.parametrize("layoff", ["best", "deadwood-only", "by-hand"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import importlib.util
 import sys
 from typing import Any
@@ -11,7 +10,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
-from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
 import ginenv
@@ -48,12 +47,14 @@ def test_it_is_a_list_of_single_environments(name: str, mode: Any, in_python: bo
     assert_same(one, other)
     rng = np.random.default_rng(0)
     ends = illegal = resets = 0
+    kept = []
     for step in range(300):
         actions = np.array([rng.choice(np.nonzero(mask)[0]) for mask in envs.action_masks()])
         if step % 50 == 7:
             actions[3] = (actions[3] + 17) % 107
         one, other = envs.step(actions), several.step(actions)
-        assert_same(dict(zip("ordti", one, strict=True)), dict(zip("ordti", other, strict=True)))
+        assert_same(one, other)
+        kept.append((one, other))
         ends += one[2].sum()
         illegal += one[-1].get("final_info", one[-1])["illegal_action"].sum()
         over = one[2] if mode is AutoresetMode.DISABLED else rng.random(5) < 0.02
@@ -64,6 +65,8 @@ def test_it_is_a_list_of_single_environments(name: str, mode: Any, in_python: bo
             resets += 1
         if step == 200:
             assert_same(envs.reset(), several.reset())
+    # Whatever was played since, arrays stay what they were.
+    assert_same(*map(tuple, zip(*kept, strict=True)))
     assert ends > 15 and illegal > 0 and resets > 10
 
 
@@ -90,27 +93,6 @@ def test_a_bad_reset_mask_is_refused_and_changes_nothing() -> None:
         with refuses(GinError, "reset_mask", 2):
             envs.reset(options={"reset_mask": mask})
     assert (envs.views == before).all()
-
-
-def test_gymnasiums_own_processes_play_what_its_list_plays() -> None:
-    """``AsyncVectorEnv``, each environment in a process of its own, observations in shared memory."""
-    # With the module's name before it, a process that was started fresh finds it too.
-    make = functools.partial(gym.make, "ginenv:Gin/Hand-v0", opponent="simple", rules="eaai")
-    several, one = AsyncVectorEnv([make] * 2), SyncVectorEnv([make] * 2)
-    try:
-        assert_same(several.reset(seed=5), one.reset(seed=5))
-        rng = np.random.default_rng(0)
-        masks = one.reset(seed=5)[1]["action_mask"]
-        several.reset(seed=5)
-        for _ in range(30):
-            actions = np.array([rng.choice(np.flatnonzero(mask)) for mask in masks])
-            here, there = one.step(actions), several.step(actions)
-            for a, b in zip(there, here, strict=True):
-                assert_same(a, b)
-            masks = here[-1]["action_mask"]
-    finally:
-        several.close()
-        one.close()
 
 
 def test_opponents_come_and_go_at_every_table() -> None:
@@ -281,3 +263,70 @@ def test_what_a_caller_does_to_the_terminations_leaves_the_final_masks() -> None
     ended = done.copy()
     done[:] = False
     assert (infos["final_info"]["action_mask"] == ended[:, None]).all()
+
+
+# What infos report.
+
+SHORT = {"preset": "ht2-simple", "first_turn_knock": True, "ranks": 4, "suits": 4, "hand_size": 3}
+# Rules, an opponent, and a first seed with which it soon knocks before the learner's first move.
+SCENES = {
+    "eaai": ({"preset": "eaai", "target": 100}, "knocker", 250),
+    "standard": ("dg-standard", "formula", 20),
+    "short": (SHORT, "simple", 6),
+}
+
+
+def observed_points(infos: dict[str, Any]) -> np.ndarray:
+    points = infos["outcome"]["points"] if "outcome" in infos else np.zeros(len(infos["skipped_hands"]), int)
+    return infos["skipped_points"] + np.maximum(np.stack([points, -points], axis=1), 0)
+
+
+@pytest.mark.parametrize(
+    ("scene", "mode"),
+    [("eaai", "same_step"), ("standard", "same_step"), ("short", "same_step"), ("short", "next_step")],
+)
+def test_observed_hands_add_up_to_the_game(scene: str, mode: str) -> None:
+    """Hands and, where games have no bonuses, points."""
+    rules, opponent, seed = SCENES[scene]
+    count = 6
+    envs = ginenv.GameVectorEnv(count, opponent, rules, autoreset_mode=mode)
+    _, infos = envs.reset(seed=seed)
+    points, hands = np.zeros((count, 2), int), np.zeros(count, int)
+    skipped = games = 0
+    for _ in range(120):
+        # What an episode that ended in this step has to say, then what the one in play has.
+        parts = [(infos["final_info"], infos["_final_info"])] if "final_info" in infos else []
+        for part, here in [*parts, (infos, np.ones(count, bool))]:
+            points[here] += observed_points(part)[here]
+            hands[here] += (part["skipped_hands"] + part.get("_outcome", np.zeros(count, int)))[here]
+            over = here & part.get("_game", np.zeros(count, bool))
+            if over.any():
+                game = part["game"]
+                assert np.array_equal(game["hands"][over], hands[over])
+                if scene != "standard":
+                    totals = np.stack([game["total"], game["opponent_total"]], axis=1)
+                    assert np.array_equal(totals[over], points[over])
+                points[over], hands[over] = 0, 0
+                games += over.sum()
+            skipped += part["skipped_hands"][here].sum()
+        # The highest legal action: knocks whenever it can.
+        infos = envs.step(106 - infos["action_mask"][:, ::-1].argmax(axis=1))[-1]
+    assert skipped > 0 and games > 0
+
+
+@pytest.mark.parametrize("kind", [ginenv.HandEnv, ginenv.GameEnv])
+def test_every_hand_is_observed_even_without_the_learner(kind: Any) -> None:
+    """What an opponent hears of every hand is the oracle. To one point, many a game ends before the learner moves."""
+    opponent = CountingPlayer("simple")
+    env = kind(opponent, SHORT | {"target": 1})
+    observed = skipped = 0
+    for seed in range(40):
+        over, (_, info) = False, env.reset(seed=seed)
+        while True:
+            skipped += info["skipped_points"].sum()
+            observed += abs(info["outcome"]["points"]) if "outcome" in info else 0
+            if over:
+                break
+            _, _, over, _, info = env.step(106 - info["action_mask"][::-1].argmax())
+    heard = np.concatenate(opponent.ended)["points"]
+    assert skipped > 20 and observed + skipped == np.abs(heard).sum()

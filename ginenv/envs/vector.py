@@ -241,7 +241,7 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             infos["final_obs"] = final_obs = np.empty(self.num_envs, object)
             for slot, observation in zip(ended.tolist(), self._observations(rows), strict=True):
                 final_obs[slot] = observation
-            infos["_final_info"] = infos["_final_obs"] = done
+            infos["_final_info"] = infos["_final_obs"] = done.copy()
         return self._observations(self._rows), batch.paid.copy(), done, np.zeros(self.num_envs, bool), infos
 
     def _observations(self, rows: np.ndarray) -> np.ndarray:

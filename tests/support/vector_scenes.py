@@ -1,13 +1,10 @@
-"""Both autoreset modes by name, and whether two of anything that environments return are the same."""
+"""Whether two of anything that environments return are the same."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from gymnasium.vector import AutoresetMode
-
-MODES = {"same_step": AutoresetMode.SAME_STEP, "next_step": AutoresetMode.NEXT_STEP}
 
 
 def assert_same(one: Any, other: Any, where: str = "") -> None:
