@@ -181,7 +181,7 @@ _AGENTS = {
     "agents.arena.series": ("play_series",),
     "agents.analysis": ("Analyst", "deal_and_play", "read_hands"),
     "agents.search": ("SearchConfig", "make_search"),
-    "agents.programs.protocol": ("EventEncoder", "question"),
+    "agents.programs.events": ("HandEvents", "question"),
     "agents.programs.views": ("read_views",),
     "agents.programs.words": ("entry_words", "question_words", "rules_words"),
     "agents.levels.level": ("Level", "LevelSettings", "load_level"),

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from agents.programs.events import legal_texts
 from agents.programs.messages import GameEntry
-from agents.programs.protocol import legal_texts
 from agents.programs.responder import Hands, answer_texts
 from agents.programs.views import read_views
 from ginenv.engine.melds import best_layoff, best_spread, deadwood, nth_arrangement

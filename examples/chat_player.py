@@ -173,7 +173,7 @@ def main():
                 break
             if message["type"] == "hello":
                 rules = rules_words(get_rules(message["rules"]))
-                answer = {"type": "ready", "protocol": 1, "name": chosen.model, "max_batch": chosen.concurrency}
+                answer = {"type": "ready", "protocol": 2, "name": chosen.model, "max_batch": chosen.concurrency}
             else:
                 waiting = [game for game in message["games"] if "legal" in game]
                 answers = list(pool.map(decide, repeat(chosen), repeat(usage), repeat(rules), waiting))

@@ -66,7 +66,7 @@ def main():
     for line in sys.stdin:
         message = json.loads(line)
         if message["type"] == "hello":
-            answer = {"type": "ready", "protocol": 1, "name": "template"}
+            answer = {"type": "ready", "protocol": 2, "name": "template"}
         elif message["type"] == "act":
             answers = [{"slot": g["slot"], "action": choose(g)} for g in message["games"] if "legal" in g]
             answer = {"type": "answers", "id": message["id"], "answers": answers}

@@ -276,7 +276,7 @@ def test_hands_are_read_from_records_and_positions(hand: Hand, tmp_path: Path) -
         assert subject.names == ("Ann", "Bob") and [bool(each.history) for each in subject.hands] == [True, True, False]
     (again,) = read_hands(format_position(hand)).hands
     assert again.history == hand.history
-    for bad in ("", "nowhere.gin", "gin1 nonsense", "ginrecord 1 nonsense"):
+    for bad in ("", "nowhere.gin", "gin1 nonsense", "ginrecord 2 nonsense"):
         with pytest.raises(GinError):
             read_hands(bad)
 

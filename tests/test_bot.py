@@ -12,9 +12,9 @@ import pytest
 from agents.arena import MatchSettings, play_match
 from agents.arena.series import play_series
 from agents.deal_streams import salted
+from agents.programs.events import HandEvents, question
 from agents.programs.messages import SCHEMA, TO_PROGRAM, Act, json_schema, read_message
 from agents.programs.player import BotLimits, OutsidePlayer
-from agents.programs.protocol import EventEncoder, events_message, hello, question
 from agents.programs.responder import Conversation, Hands
 from agents.programs.views import read_views
 from ginenv.engine.rules import Rules, get_rules
@@ -36,16 +36,15 @@ class Behind:
 
     def __init__(self, rules: Rules, player: str) -> None:
         self.hands, self.player, self.rules = Hands(rules), make_player(player), rules
-        self.encoder: EventEncoder | None = None
+        self.events: HandEvents | None = None
 
     def message(self, view: np.ndarray, asks: bool) -> Act:
         [seen] = read_views(view)
-        if self.encoder is None or not self.encoder.continues(seen):
-            self.encoder = EventEncoder(seen)
-        self.encoder.update(seen)
-        events = self.encoder.events_message()
-        game = question(3, events, seen) if asks else events_message(3, events)
-        line = f'{{"type":"act","id":1,"games":[{game}]}}'
+        if self.events is None or not self.events.continues(seen):
+            self.events = HandEvents(seen)
+        self.events.update(seen)
+        game = {"slot": 3, "events": self.events.unsent()} | (question(seen) if asks else {})
+        line = json.dumps({"type": "act", "id": 1, "games": [game]})
         VALIDATOR.validate(json.loads(line))
         message = read_message(line, TO_PROGRAM)
         assert isinstance(message, Act)
@@ -58,7 +57,7 @@ class Behind:
 
     def finish(self, view: np.ndarray) -> None:
         questions = self.hands.read(self.message(view, False).games)
-        self.encoder = None
+        self.events = None
         questions.finals["hand_luck"] = view["hand_luck"]
         assert same_views(questions.finals, view)
 
@@ -130,8 +129,8 @@ def test_what_is_hidden_changes_no_byte_of_a_question():
         while not match.hand.is_over:
             view = match.hand.view(match.hand.turn)
             again = make_views(redeal_hidden(match.hand.state, match.hand.turn, rng), match.hand.turn)
-            texts = [question(1, EventEncoder(seen).events_message(), seen) for seen in read_views(view)]
-            assert texts == [question(1, EventEncoder(seen).events_message(), seen) for seen in read_views(again)]
+            told = [(HandEvents(seen).events, question(seen)) for each in (view, again) for seen in read_views(each)]
+            assert told[0] == told[1]
             match.push(int(player.act(view)[0]))
             count += 1
         match.next_hand()
@@ -139,7 +138,7 @@ def test_what_is_hidden_changes_no_byte_of_a_question():
 
 
 DEAL = {"event": "deal", "starts": "you", "cards": "TS QS 4C AD 8D 9D QD AH JH QH".split(), "upcard": "7D"}
-HELLO = {"type": "hello", "protocol": 1, "rules": "eaai"}
+HELLO = {"type": "hello", "protocol": 2, "rules": "eaai"}
 
 
 def talk(*messages: object) -> list[dict]:
@@ -175,7 +174,7 @@ def test_a_message_that_cannot_be_used_is_explained_and_changes_nothing(message,
     assert answer == {"type": "answers", "id": 5, "answers": [{"slot": 1, "action": "take"}]}
 
 
-@pytest.mark.parametrize("refused", [HELLO | {"protocol": 2}, HELLO | {"rules": "eaaj"}, HELLO | {"sead": 1}])
+@pytest.mark.parametrize("refused", [HELLO | {"protocol": 1}, HELLO | {"rules": "eaaj"}, HELLO | {"sead": 1}])
 def test_nothing_is_answered_before_a_hello_and_after_one_that_is_refused(refused):
     asks = act(DEAL, phase="upcard")
     types = [answer["type"] for answer in talk(asks, HELLO, asks, refused, asks, HELLO, asks)]
@@ -229,12 +228,6 @@ def test_a_host_that_dies_ends_the_program_without_a_traceback():
         process.stdout.close()
         _, errors = process.communicate(json.dumps(HELLO).encode() + b"\n", timeout=60)
     assert b"Traceback" not in errors and process.returncode == 0
-
-
-def test_the_arena_sends_every_key_and_a_hello_that_the_schema_allows():
-    message = json.loads(json.dumps(hello(get_rules("ht1"), 5, 10.0, 256)))
-    VALIDATOR.validate(message)
-    assert read_message(json.dumps(message), TO_PROGRAM).rules == get_rules("ht1")
 
 
 def test_the_schema_that_ships_is_that_of_the_models():

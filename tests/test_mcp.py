@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from agents.programs.protocol import EventEncoder, question
+from agents.programs.events import HandEvents, question
 from agents.programs.views import read_views
 from agents.programs.words import entry_words, rules_words
 from ginenv.engine.cards import card_name, cards_of
@@ -146,7 +146,7 @@ def test_every_question_is_complete_without_a_memory(rules):
         while not hand.is_over:
             view = hand.view()
             [seen] = read_views(view)
-            game = json.loads(question(0, "[]", seen))
+            game = {"events": [], **question(seen)}
             words = entry_words(game)
             phases.add(hand.phase)
             taken: list[list[str]] = [[], []]
@@ -181,12 +181,12 @@ def test_all_rules_have_short_words():
 @pytest.mark.parametrize("rules", ["ht1", "openspiel", "big-gin"])
 def test_all_events_have_words(rules):
     hand = Hand.deal(get_rules(rules), seed=5)
-    encoder = EventEncoder(read_views(hand.view(0))[0])
+    encoder = HandEvents(read_views(hand.view(0))[0])
     player = make_player("random", 3)
     while not hand.is_over:
         hand.push(int(player.act(hand.view())[0]))
         encoder.update(read_views(hand.view(0))[0])
-    events = json.loads(encoder.events_message())
+    events = encoder.unsent()
     words = entry_words({"events": events})
     assert "The hand is over" in words and "{" not in words
     own = [event["card"] for event in events if event["event"] == "draw" and event["who"] == "you"]

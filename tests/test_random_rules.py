@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 
 import ginenv
 from agents.arena import MatchSettings, play_match
-from agents.programs.protocol import EventEncoder, legal_texts
+from agents.programs.events import HandEvents, legal_texts
 from agents.programs.views import read_views
 from ginenv.engine.actions import PHASE_NAMES, parse_action
 from ginenv.engine.cards import mask_of, parse_card
@@ -44,7 +43,7 @@ def test_rules_are_written_and_read_back():
         assert Rules.from_block(rules.block).block.tobytes() == rules.block.tobytes()
 
 
-def check_protocol(hand: Hand, encoders: list[EventEncoder | None], events: list[list[dict[str, Any]]]) -> None:
+def check_protocol(hand: Hand, encoders: list[HandEvents | None], events: list[list[dict[str, Any]]]) -> None:
     """What programs are told: legal actions that are those of the hand, and events of moves as they happen."""
     for seat in range(2):
         if not hand.is_over and seat != hand.turn:
@@ -52,10 +51,10 @@ def check_protocol(hand: Hand, encoders: list[EventEncoder | None], events: list
         view = read_views(hand.view(seat))[0]
         encoder = encoders[seat]
         if encoder is None:
-            encoder = encoders[seat] = EventEncoder(view)
+            encoder = encoders[seat] = HandEvents(view)
         assert encoder.continues(view)
         encoder.update(view)
-        events[seat] += json.loads(encoder.events_message())
+        events[seat] += encoder.unsent()
         [rebuilt] = rebuild(events[seat])
         assert mask_of(map(parse_card, rebuilt["cards"])) == hand.state["hands"][0, seat]
         assert (rebuilt["over"] is not None) == hand.is_over

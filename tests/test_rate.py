@@ -103,7 +103,7 @@ asked = 0
 for line in sys.stdin:
     message = json.loads(line)
     if message["type"] == "hello":
-        print(json.dumps({"type": "ready", "protocol": 1}), flush=True)
+        print(json.dumps({"type": "ready", "protocol": 2}), flush=True)
     elif message["type"] == "act":
         answers = []
         for game in message["games"]:

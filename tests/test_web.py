@@ -269,4 +269,4 @@ def test_the_record_of_the_game_in_play_is_not_given_away(guest):
     assert "keys" not in ann.get("/replay?record=1")
     while not ann.person.table.game.match.is_over:
         ann.move()
-    assert "ginrecord 1 game" in ann.get("/records/1.gin")
+    assert "ginrecord 2 game" in ann.get("/records/1.gin")

@@ -273,7 +273,7 @@ def test_positions_records_and_seeds_are_analysed_and_nothing_hidden_is_shown(gu
     assert again.url == answer.url.copy_with(path="/analysis", query=b"subject=1")
     passed = re.compile(">pass</em>[;,]")
     assert passed.search(shown) and not passed.search(analysed(ann, "/analysis?subject=1"))
-    for bad in ("", "gin1 nonsense", "/etc/passwd", "ginrecord 1 game"):
+    for bad in ("", "gin1 nonsense", "/etc/passwd", "ginrecord 2 game"):
         assert "This cannot be analysed" in ann.refused("/analysis", text=bad)
     ann.refused("/analysis/seed", **sent | {"first": "cmd:cat"})
 

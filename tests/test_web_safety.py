@@ -280,7 +280,7 @@ PATHS += [
 # Of queries and of forms alike.
 FIELDS = "do name sure preset target opponent rules back at card picked place number by which level game hand record run subject".split()
 FIELDS += "move tried last kind file text seed first second sort cloth learning token".split()
-ODD = ["", "9" * 5000, "\0", "\x1b[31m", "\ud800", "𝕏" * 300, "gin1 x", "ginrecord 1 game", "x" * 70_000, "gr,target="]
+ODD = ["", "9" * 5000, "\0", "\x1b[31m", "\ud800", "𝕏" * 300, "gin1 x", "ginrecord 2 game", "x" * 70_000, "gr,target="]
 ODD += "0 -1 1 ² ٣ 1e3 nan é ../../etc/passwd <script> cmd:true /etc formula: formula:x 7C 1X hint create switch free on gr".split()
 HEADERS = {
     "host": ["", "[", "[::1]:x", "127.0.0.1:99999999", "\xff", "127.0.0.1@evil"],

@@ -30,7 +30,7 @@ _PHASES = ("upcard", "draw", "discard", "spread", "layoff", "wall")
 
 _ADVICE = {
     "cannot start": "Check the command; it is split as a shell would, but no shell runs it.",
-    "handshake": 'Answer the first line with {"type": "ready", "protocol": 1}, and flush your output.',
+    "handshake": 'Answer the first line with {"type": "ready", "protocol": 2}, and flush your output.',
     "crash": "The program has to read lines until its input ends or a bye comes.",
     "timeout": "Answer every act line with one line, and flush your output after each.",
     "rubbish": 'Answer with {"type": "answers", "id": ID OF THE QUESTION, "answers": [{"slot": N, "action": TEXT}, ...]}.',

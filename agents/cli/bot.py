@@ -23,7 +23,7 @@ _MAX_LINE = 32 << 20
 
 _DEAL = {"event": "deal", "starts": "you", "upcard": "7D", "cards": "TS QS 4C AD 8D 9D QD AH JH QH".split()}
 _REHEARSAL = (
-    {"type": "hello", "protocol": 1, "rules": "eaai"},
+    {"type": "hello", "protocol": 2, "rules": "eaai"},
     {"type": "act", "id": 0, "games": [{"slot": 0, "events": [_DEAL], "phase": "upcard"}]},
     {
         **{"type": "act", "id": 0},
@@ -49,7 +49,7 @@ class BotConfig(Config):
 
 
 def bot(config: BotConfig) -> None:
-    """Lets one of our players answer the line protocol (version 1) on standard input and output.
+    """Lets one of our players answer the line protocol (version 2) on standard input and output.
 
     It ends with its input, or at a bye. A line that it cannot use is answered with an error message.
     """

@@ -40,7 +40,7 @@ _SCHEMA = (
         name_1 TEXT NOT NULL,
         rules TEXT NOT NULL,
         begun TEXT NOT NULL,  -- UTC, ISO 8601
-        record TEXT NOT NULL,  -- ginrecord 1, up to the last hand that has ended
+        record TEXT NOT NULL,  -- ginrecord 2, up to the last hand that has ended
         over INTEGER NOT NULL,
         winner INTEGER,
         score_0 INTEGER NOT NULL,

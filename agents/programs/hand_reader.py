@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from agents.programs.messages import CardEvent, Deal, Draw, HandOver, LayOff, Message, Pass, Shown, Spread
+from agents.programs.messages import CardEvent, Deal, Done, Draw, HandOver, LayOff, Message, Pass, Shown, Spread
 from ginenv.engine.actions import (
     KNOCK,
     PASS,
@@ -213,7 +213,7 @@ class HandReader:
             elif isinstance(event, LayOff):
                 for card in event.cards if replay.phase == PHASE_LAYOFF else ():
                     replay.push(parse_card(card), f"lay off {card}")
-            elif event.model_dump().get("event") == "done":
+            elif isinstance(event, Done):
                 replay.push(PASS, "done")
         return replay
 

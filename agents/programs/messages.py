@@ -1,7 +1,7 @@
-"""The messages of the line protocol as models: they check what a host sends to our players, and are its JSON schema.
+"""The messages of the line protocol as models: they check what comes in, from a program or a host, and are its JSON schema.
 
-What the arena sends is written elsewhere as text (``agents.programs.protocol``); tests validate all of it against the schema.
-Keys with a default may be left out by a host; the arena sends them all.
+What goes out are plain values (``agents.programs.events``); tests validate all of it against the schema. Keys with a default may be left
+out by a host; the arena sends them all.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pydantic import (
 )
 
 from agents.files import JsonError, parse_json
-from agents.programs.protocol import VERSION
+from agents.programs.events import END_NAMES, VERSION
 from ginenv.engine.rules import CHOICES, RANGES, Rules, get_rules
 from ginenv.engine.state import STATE
 from ginenv.errors import GinError, quoted, unknown_name
@@ -171,7 +171,7 @@ class HandOver(Message):
     """The hand is over; the points are the winner's."""
 
     event: Literal["hand over"]
-    end: Literal["gin", "knock", "undercut", "tie", "stock", "upcard limit", "repeated upcard", "big gin", "forfeit"]
+    end: Annotated[str, Field(pattern=f"^({'|'.join(sorted(END_NAMES.values()))})$")]
     winner: Literal["you", "opponent", "nobody"]
     points: Points
     score: Pair
@@ -253,11 +253,10 @@ class Act(Message):
 
 
 class Answer(Message):
-    """The decision of one slot: an action or, in the phase ``spread``, the melds of an arrangement."""
+    """The decision of one slot."""
 
     slot: Slot
-    action: Action | None = None
-    melds: Melds | None = None
+    action: str
 
 
 class AnswerList(Message):
@@ -286,6 +285,7 @@ ToProgram = Annotated[Hello | Act | Bye, Field(discriminator="type")]
 FromProgram = Annotated[Ready | AnswerList | Error, Field(discriminator="type")]
 TO_PROGRAM: TypeAdapter[Hello | Act | Bye] = TypeAdapter(ToProgram)
 READY = TypeAdapter(Ready)
+ANSWERS: TypeAdapter[AnswerList | Error] = TypeAdapter(Annotated[AnswerList | Error, Field(discriminator="type")])
 _Read = TypeVar("_Read")
 
 
@@ -313,7 +313,9 @@ def sentence_of(errors: Sequence[Any]) -> str:
     """The first of pydantic's errors in a message, and where it is."""
     first = errors[0]
     own = first.get("ctx", {}).get("error")
-    where = ".".join(str(part) for part in first["loc"] if part not in ("hello", "act", "bye", "body"))
+    # Of a message that may be of several types, the first part is the type.
+    place = first["loc"][first["loc"][:1] in (("hello",), ("act",), ("bye",), ("answers",), ("error",), ("body",)) :]
+    where = ".".join(map(str, place))
     text = _WORDS.get(first["type"], first["msg"]) if own is None else str(own)
     return f"{where or 'the message'}: {text}"
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -11,27 +11,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from pydantic_core import to_json
 
 from agents.deal_streams import new_salt, salted
-from agents.files import JsonError, parse_json
-from agents.programs.messages import READY, MessageError, read_message
+from agents.programs.events import VERSION, HandEvents, legal_texts, may_play, question
+from agents.programs.messages import ANSWERS, READY, Error, MessageError, read_message
 from agents.programs.process import BotFault, LineProcess, excerpt
-from agents.programs.protocol import (
-    EventEncoder,
-    encode,
-    events_message,
-    hello,
-    legal_texts,
-    may_play,
-    question,
-    spread_choices,
-)
 from agents.programs.views import Seen, read_views
-from ginenv.engine.actions import PHASE_NAMES, PHASE_SPREAD, parse_action
-from ginenv.engine.cards import parse_card
+from ginenv.engine.actions import PHASE_NAMES, parse_action
 from ginenv.engine.rules import Rules, get_rules
 from ginenv.errors import GinError, quoted
 from ginenv.tables.players import FORFEIT
+
+_BYE = b'{"type":"bye"}'
 
 
 @dataclass(frozen=True)
@@ -113,10 +105,10 @@ class OutsidePlayer:
         self._batch = self.limits.batch
         self._starts = 0
         self._lines = 0
-        self._encoders: dict[int, EventEncoder] = {}
+        self._hands: dict[int, HandEvents] = {}
         self._slot_numbers: dict[int, int] = {}
-        self._closing: list[str] = []
-        self._rules: Rules | None = None
+        # What the program has not been told yet of hands that ended.
+        self._ended: list[dict[str, Any]] = []
         self._faults: dict[str, dict[str, Any]] = {}
         self._last_fault: BotFault | None = None
         self.decisions: Counter[str] = Counter()
@@ -125,13 +117,13 @@ class OutsidePlayer:
         """Ends the program and forgets all games; the next decision starts it again with the new seed."""
         self.close()
         self.seed = seed
-        self._encoders.clear()
+        self._hands.clear()
         self._slot_numbers.clear()
 
     def forget(self, slots: np.ndarray) -> None:
         """Forgets the hands in these slots, which other hands now take."""
         for slot, number in zip(slots.tolist(), self._numbers(slots), strict=True):
-            self._encoders.pop(number, None)
+            self._hands.pop(number, None)
             del self._slot_numbers[slot]
 
     def _numbers(self, slots: np.ndarray) -> list[int]:
@@ -147,8 +139,8 @@ class OutsidePlayer:
         self._starts = 0
         if self._process is not None:
             process, self._process = self._process, None
-            num_sent, self._closing = self._closing, []
-            status = process.close(_games("bye", num_sent), self.limits.end_seconds)
+            ended, self._ended = self._ended, []
+            status = process.close(to_json({"type": "bye", "games": ended}), self.limits.end_seconds)
             if status is None:
                 self._blame(BotFault("ending", f"was still running {self.limits.end_seconds:g} s after a bye"), 0)
             elif status:
@@ -164,7 +156,7 @@ class OutsidePlayer:
         """Records a fault that left answers missing; raises if they cannot be forfeited."""
         self._blame(fault, forfeits if self.forfeits else 0, times)
         if not self.forfeits:
-            raise GinError(f"player {self.name!r} cannot go on; {fault}")
+            raise GinError(f"player {self.name!r} cannot go on; {fault}") from None
 
     def _blame(self, fault: BotFault, forfeits: int, times: int = 1) -> None:
         entry = self._faults.setdefault(
@@ -196,27 +188,30 @@ class OutsidePlayer:
 
     def _start(self, rules: Rules) -> None:
         self._starts += 1
-        self._process = LineProcess(self.command, _games("bye", []), self.limits.end_seconds)
-        greeting = hello(rules, salted(self._salt, "players", self.seed, 31), self.limits.seconds, self.limits.batch)
-        line = self._process.exchange(encode(greeting).encode(), self.limits.start_seconds)
+        self._process = LineProcess(self.command, _BYE, self.limits.end_seconds)
+        hello = {
+            **{"type": "hello", "protocol": VERSION, "rules": dataclasses.asdict(rules)},
+            "seed": salted(self._salt, "players", self.seed, 31),
+            **{"seconds": self.limits.seconds, "max_batch": self.limits.batch},
+        }
+        line = self._process.exchange(to_json(hello), self.limits.start_seconds)
         try:
             ready = read_message(line, READY)
         except MessageError as error:
             raise BotFault("handshake", f"answered hello with {excerpt(line, 200)}; {error}") from None
         _check_plays(ready.rules, rules)
         self._batch = min(ready.max_batch or self.limits.batch, self.limits.batch)
-        self._rules = rules
         # A new process is sent everything that happened in the hands in play.
-        for encoder in self._encoders.values():
-            encoder.num_sent = 0
-        self._closing.clear()
+        for hand in self._hands.values():
+            hand.num_sent = 0
+        self._ended.clear()
 
-    def _encoder(self, slot: int, view: Seen) -> EventEncoder:
-        encoder = self._encoders.get(slot)
-        if encoder is None or not encoder.continues(view):
-            encoder = self._encoders[slot] = EventEncoder(view)
-        encoder.update(view)
-        return encoder
+    def _update(self, slot: int, view: Seen) -> HandEvents:
+        hand = self._hands.get(slot)
+        if hand is None or not hand.continues(view):
+            hand = self._hands[slot] = HandEvents(view)
+        hand.update(view)
+        return hand
 
     def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
         """Asks the program.
@@ -235,7 +230,7 @@ class OutsidePlayer:
         seen = read_views(views)
         ordered_views = [seen[i] for i in order]
         for slot, view in zip(numbers, ordered_views, strict=True):
-            self._encoder(slot, view)
+            self._update(slot, view)
         start = 0
         while start < len(views):
             if self._process is None and self._starts > self.limits.restarts:
@@ -263,65 +258,49 @@ class OutsidePlayer:
 
     def _ask(self, slots: list[int], views: list[Seen]) -> list[int]:
         """Asks about some games in one line."""
-        encoders = self._encoders
-        games = [question(slot, encoders[slot].events_message(), view) for slot, view in zip(slots, views, strict=True)]
-        self.decisions.update([PHASE_NAMES[view.phase] for view in views])
-        num_sent, self._closing = self._closing, []
-        replies = self._answers(num_sent + games, slots)
-        return [self._read_action(*each) for each in zip(slots, views, replies, strict=True)]
-
-    def _answers(self, games: list[str], slots: list[int]) -> list[dict[str, Any]]:
-        """Sends one ``act`` line and sorts the answers by slot."""
         assert self._process is not None
+        self.decisions.update([PHASE_NAMES[view.phase] for view in views])
+        games, self._ended = self._ended, []
+        for slot, view in zip(slots, views, strict=True):
+            games.append({"slot": slot, "events": self._hands[slot].unsent(), **question(view)})
         self._lines += 1
-        request = _games("act", games, f'"id":{self._lines},')
-        message = _parsed(self._process.exchange(request, self.limits.seconds))
-        number = message.get("id")
-        if message.get("type") == "error":
-            raise BotFault("rubbish", f"answered with an error: {quoted(message.get('message'))}")
-        if message.get("type") != "answers" or not _is_usable(number) or number != self._lines:
-            got = f"type {quoted(message.get('type'))} and id {quoted(number)}"
-            raise BotFault("rubbish", f"answered with {got}; they must be 'answers' and {self._lines}")
-        answers = message.get("answers")
-        if not isinstance(answers, list) or not all(isinstance(answer, dict) for answer in answers):
-            raise BotFault("rubbish", "'answers' is not a list of objects")
-        by_slot: dict[int, dict[str, Any]] = {}
-        for answer in answers:
-            slot = answer.get("slot")
-            if _is_usable(slot) and by_slot.setdefault(slot, answer) is not answer:
-                raise BotFault("rubbish", f"slot {slot} was answered twice")
-        missing = [slot for slot in slots if slot not in by_slot]
+        line = self._process.exchange(to_json({"type": "act", "id": self._lines, "games": games}), self.limits.seconds)
+        try:
+            message = read_message(line, ANSWERS)
+        except MessageError as error:
+            raise BotFault("rubbish", f"answered with {excerpt(line)}; {error}") from None
+        if isinstance(message, Error):
+            raise BotFault("rubbish", f"answered with an error: {quoted(message.message)}")
+        if message.id != self._lines:
+            raise BotFault("rubbish", f"answered with the id {message.id}; it must be {self._lines}")
+        texts = {answer.slot: answer.action for answer in message.answers}
+        if len(texts) < len(message.answers):
+            raise BotFault("rubbish", "a slot was answered twice")
+        missing = [slot for slot in slots if slot not in texts]
         if missing:
             count = f"{len(missing)} of {len(slots)} missing"
             raise BotFault("rubbish", f"slot {missing[0]} was asked and not answered ({count})")
-        return [by_slot[slot] for slot in slots]
+        return [self._read_action(slot, view, texts[slot]) for slot, view in zip(slots, views, strict=True)]
 
-    def _read_action(self, slot: int, view: Seen, answer: dict[str, Any]) -> int:
+    def _read_action(self, slot: int, view: Seen, text: str) -> int:
         """The action of an answer, or ``FORFEIT``."""
         try:
-            if view.phase == PHASE_SPREAD and "melds" in answer:
-                return _arrangement(view, answer["melds"])
-            text = answer.get("action")
-            if not isinstance(text, str):
-                raise GinError(f"the answer holds no action: {excerpt(json.dumps(answer).encode())}")
             action = _action(text)
-            if not may_play(view, action):
-                raise GinError(f"{quoted(text)} is not legal; legal are: {', '.join(legal_texts(view))}")
+            if may_play(view, action):
+                return action
+            raise GinError(f"{quoted(text)} is not legal; legal are: {', '.join(legal_texts(view))}")
         except GinError as error:
-            fault = BotFault("illegal move", f"in slot {slot}: {error}")
-        else:
-            return action
-        self._fail(fault, 1)
+            self._fail(BotFault("illegal move", f"in slot {slot}: {error}"), 1)
         return FORFEIT
 
     def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
         """Tells the program how hands ended; the events go out with the next question."""
         numbers = self._numbers(np.arange(len(views)) if slots is None else slots)
         for slot, view in sorted(zip(numbers, read_views(views), strict=True)):
-            num_sent = self._encoder(slot, view).events_message()
-            del self._encoders[slot]
+            events = self._update(slot, view).unsent()
+            del self._hands[slot]
             if self._process is not None:
-                self._closing.append(events_message(slot, num_sent))
+                self._ended.append({"slot": slot, "events": events})
         if slots is not None:
             # Numbers are kept only while a hand is played, since nothing tells when a game ends.
             for slot in slots.tolist():
@@ -330,11 +309,6 @@ class OutsidePlayer:
 
 # Cached: the same hundred texts come over and over.
 _action = functools.lru_cache(256)(parse_action)
-
-
-def _games(kind: str, games: list[str], more: str = "") -> bytes:
-    """One line of the protocol, about these games."""
-    return f'{{"type":"{kind}",{more}"games":[{",".join(games)}]}}'.encode()
 
 
 def _check_plays(named: list[str] | None, rules: Rules) -> None:
@@ -347,31 +321,3 @@ def _check_plays(named: list[str] | None, rules: Rules) -> None:
         raise BotFault("handshake", f"rules: {error}") from None
     if all(each.block.tobytes() != rules.block.tobytes() for each in played):
         raise BotFault("rules", f"the program plays {' and '.join(named) or 'no rules'}; these are others")
-
-
-def _is_usable(value: Any) -> bool:
-    """Whether a JSON value is a whole number; in Python, true and false are numbers too."""
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _parsed(line: bytes) -> dict[str, Any]:
-    try:
-        message = parse_json(line)
-    except JsonError as error:
-        raise BotFault("rubbish", f"answered with what is not JSON ({error}): {excerpt(line)}") from None
-    if not isinstance(message, dict):
-        raise BotFault("rubbish", f"answered with a {type(message).__name__}; it must be a JSON object")
-    return message
-
-
-def _arrangement(view: Seen, melds: Any) -> int:
-    """The number of the arrangement with these melds; raises if there is none, or they are not lists of cards."""
-    try:
-        chosen = {frozenset(parse_card(card) for card in meld) for meld in melds}
-    except (TypeError, AttributeError):
-        raise GinError(f"melds are lists of cards, not {excerpt(json.dumps(melds).encode())}") from None
-    listed = spread_choices(view)
-    for number, arrangement in enumerate(listed):
-        if {frozenset(parse_card(card) for card in meld) for meld in arrangement} == chosen:
-            return number
-    raise GinError(f"no arrangement has these melds; they must be one of the {len(listed)} listed")

@@ -16,6 +16,7 @@ import signal
 import subprocess
 import time
 import weakref
+from subprocess import PIPE
 from typing import Any
 
 from ginenv.errors import GinError, quoted, reason_of
@@ -24,8 +25,6 @@ from ginenv.errors import GinError, quoted, reason_of
 _MAX_LINE = 1_000_000
 # Room for a stack of a thousand calls, as Java prints it after the exception.
 _MAX_STDERR = 200_000
-# Of what a program writes after the bye; who writes more finds its outputs closed.
-_MAX_FAREWELL = 10_000_000
 # How often to check whether a silent program is still there.
 _LOOK_SECONDS = 0.25
 
@@ -87,58 +86,22 @@ class LineProcess:
 
     def __init__(self, command: str, farewell: bytes = b"", seconds: float = 0.0):
         try:
-            self._process = subprocess.Popen(
-                split_command(command),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                start_new_session=True,
-            )
+            words = split_command(command)
+            self._process = subprocess.Popen(words, -1, None, PIPE, PIPE, PIPE, start_new_session=True)
         except GinError as error:
             raise BotFault("cannot start", str(error)) from None
         except (OSError, ValueError) as error:
             raise BotFault("cannot start", f"{command!r} cannot be started: {reason_of(error)}") from None
-        process: Any = self._process
+        streams: Any = self._process
         self._stdin, self._stdout, self._stderr = (
-            stream.fileno() for stream in (process.stdin, process.stdout, process.stderr)
+            stream.fileno() for stream in (streams.stdin, streams.stdout, streams.stderr)
         )
+        os.set_blocking(self._stdin, False)
         self._poll = select.poll()
-        for fd in (self._stdin, self._stdout, self._stderr):
-            os.set_blocking(fd, False)
         self._poll.register(self._stdout, select.POLLIN)
         self._poll.register(self._stderr, select.POLLIN)
-        self._buffer = b""
-        self._errors = b""
+        self._buffer, self._errors = b"", b""
         self._finalizer = weakref.finalize(self, _end_own, os.getpid(), self._process, farewell, seconds)
-
-    @property
-    def pid(self) -> int:
-        """Id of the process and of its process group."""
-        return self._process.pid
-
-    def _read_errors(self) -> bool:
-        """Reads the error output that is there; returns whether there was any."""
-        try:
-            text = os.read(self._stderr, 65536)
-        except BlockingIOError:
-            return False
-        if not text:
-            self._poll.unregister(self._stderr)
-        self._errors = (self._errors + text)[-_MAX_STDERR:]
-        return bool(text)
-
-    def _crash(self) -> BotFault:
-        try:
-            status = self._process.wait(0.5)
-            how = f"ended with status {status}" if status >= 0 else f"was ended by signal {-status}"
-        except subprocess.TimeoutExpired:
-            how = "closed its output"
-        with contextlib.suppress(OSError, ValueError, KeyError):
-            while self._read_errors():
-                pass
-        words = last_words(self._errors.decode("utf-8", "replace"))
-        last_output = f"; its last words: {words[:200]}" if words else ""
-        return BotFault("crash", f"the program {how} while an answer was due{last_output}")
 
     def exchange(self, line: bytes, seconds: float) -> bytes:
         """Sends a line and waits for one line of answer.
@@ -149,62 +112,68 @@ class LineProcess:
         deadline = time.monotonic() + seconds
         if self._buffer:
             raise BotFault("unasked", f"said without being asked: {excerpt(self._buffer)}")
-        rest = memoryview(line + b"\n")
-        self._poll.register(self._stdin, select.POLLOUT)
-        writing = True
-        searched = 0
-        try:
-            while True:
-                left = deadline - time.monotonic()
-                if left <= 0:
-                    raise self._late(seconds, writing)
-                ready = self._poll.poll(min(left, _LOOK_SECONDS) * 1000)
-                if not ready and self._process.poll() is not None:
-                    # A process that it left behind may hold its output open, so that the output never ends.
+        unread, searched = self._send(memoryview(line + b"\n")), 0
+        while (end := self._buffer.find(b"\n", searched)) < 0:
+            searched = len(self._buffer)
+            if searched > _MAX_LINE:
+                raise BotFault("flood", f"more than {_MAX_LINE:,} bytes without an end of the line")
+            left = deadline - time.monotonic()
+            if left <= 0:
+                said = f"; said {excerpt(self._buffer)} without ending the line" if self._buffer else ""
+                why = "; did not read its input" if unread else said
+                raise BotFault("timeout", f"no answer in {seconds:g} s{why}")
+            ready = dict(self._poll.poll(min(left, _LOOK_SECONDS) * 1000))
+            if not ready and self._process.poll() is not None:
+                # A process that it left behind may hold its output open, so that the output never ends.
+                raise self._crash()
+            if self._stderr in ready:
+                self._read_errors()
+            if self._stdin in ready:
+                unread = self._send(unread)
+            if self._stdout in ready:
+                text = os.read(self._stdout, 1 << 20)
+                if not text:
                     raise self._crash()
-                for fd, _ in ready:
-                    if fd == self._stdin:
-                        try:
-                            rest = rest[os.write(fd, rest) :]
-                        except BlockingIOError:
-                            continue
-                        except OSError:
-                            raise self._crash() from None
-                        if not rest:
-                            self._poll.unregister(fd)
-                            writing = False
-                    elif fd == self._stdout:
-                        self._receive()
-                    else:
-                        self._read_errors()
-                end = self._buffer.find(b"\n", searched)
-                searched = len(self._buffer)
-                if end >= 0:
-                    if writing:
-                        raise BotFault("unasked", f"answered before the question was read: {excerpt(self._buffer)}")
-                    answer, self._buffer = self._buffer[:end], self._buffer[end + 1 :]
-                    return answer
-                if len(self._buffer) > _MAX_LINE:
-                    raise BotFault("flood", f"more than {_MAX_LINE:,} bytes without an end of the line")
-        finally:
-            if writing:
-                with contextlib.suppress(KeyError):
-                    self._poll.unregister(self._stdin)
+                self._buffer += text
+        if unread:
+            raise BotFault("unasked", f"answered before the question was read: {excerpt(self._buffer)}")
+        answer, self._buffer = self._buffer[:end], self._buffer[end + 1 :]
+        return answer
 
-    def _late(self, seconds: float, writing: bool) -> BotFault:
-        last_output = f"; said {excerpt(self._buffer)} without ending the line" if self._buffer else ""
-        return BotFault(
-            "timeout", f"no answer in {seconds:g} s{'; did not read its input' if writing else last_output}"
-        )
-
-    def _receive(self) -> None:
+    def _send(self, text: memoryview) -> memoryview:
+        """Sends as much as the program's input takes; returns the rest, for which ``poll`` then waits."""
         try:
-            text = os.read(self._stdout, 1 << 20)
+            text = text[os.write(self._stdin, text) :]
         except BlockingIOError:
-            return
+            pass
+        except OSError:
+            raise self._crash() from None
+        if text:
+            self._poll.register(self._stdin, select.POLLOUT)
+        else:
+            with contextlib.suppress(KeyError):
+                self._poll.unregister(self._stdin)
+        return text
+
+    def _read_errors(self) -> None:
+        text = os.read(self._stderr, 65536)
         if not text:
-            raise self._crash()
-        self._buffer += text
+            self._poll.unregister(self._stderr)
+        self._errors = (self._errors + text)[-_MAX_STDERR:]
+
+    def _crash(self) -> BotFault:
+        try:
+            status = self._process.wait(0.5)
+            how = f"ended with status {status}" if status >= 0 else f"was ended by signal {-status}"
+        except subprocess.TimeoutExpired:
+            how = "closed its output"
+        os.set_blocking(self._stderr, False)
+        with contextlib.suppress(OSError):
+            while text := os.read(self._stderr, 65536):
+                self._errors = (self._errors + text)[-_MAX_STDERR:]
+        words = last_words(self._errors.decode("utf-8", "replace"))
+        last_output = f"; its last words: {words[:200]}" if words else ""
+        return BotFault("crash", f"the program {how} while an answer was due{last_output}")
 
     def close(self, farewell: bytes = b"", seconds: float = 0.0) -> int | None:
         """Ends the program and its process group: politely within the seconds, then by force.
@@ -216,50 +185,18 @@ class LineProcess:
         return _end(self._process, farewell, seconds)
 
 
-def _write_all(stream: int, text: bytes, seconds: float) -> None:
-    deadline = time.monotonic() + seconds
-    rest = memoryview(text)
-    while rest and select.select([], [stream], [], max(0.0, deadline - time.monotonic()))[1]:
-        rest = rest[os.write(stream, rest) :]
-
-
-def _listen_to_the_end(process: subprocess.Popen[bytes], deadline: float) -> None:
-    """Waits until a program has ended, and reads what it still writes: a program fails that writes into a closed pipe."""
-    poll, left_to_read = select.poll(), _MAX_FAREWELL
-    for stream in (process.stdout, process.stderr):
-        if stream is not None and not stream.closed:
-            poll.register(stream.fileno(), select.POLLIN)
-    while process.poll() is None and left_to_read > 0 and (left := deadline - time.monotonic()) > 0:
-        for fd, _ in poll.poll(min(10, 1000 * left)):
-            try:
-                text = os.read(fd, 65536)
-            except BlockingIOError:
-                continue
-            left_to_read -= len(text)
-            if not text:
-                poll.unregister(fd)
-
-
 def _end(process: subprocess.Popen[bytes], farewell: bytes, seconds: float) -> int | None:
-    if farewell and process.stdin is not None and process.poll() is None:
-        with contextlib.suppress(OSError):
-            _write_all(process.stdin.fileno(), farewell + b"\n", seconds)
-    if process.stdin is not None:
-        with contextlib.suppress(OSError):
-            process.stdin.close()
-    deadline = time.monotonic() + seconds
-    with contextlib.suppress(OSError):
-        _listen_to_the_end(process, deadline)
-    for stream in (process.stdout, process.stderr):
-        if stream is not None:
-            with contextlib.suppress(OSError):
-                stream.close()
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(max(0.0, deadline - time.monotonic()))
+    # What it still writes is read: a program fails that writes into a closed pipe.
+    with contextlib.suppress(OSError, ValueError, subprocess.TimeoutExpired):
+        process.communicate(farewell + b"\n" if farewell else None, max(seconds, 0.001))
     status = process.poll()
     with contextlib.suppress(OSError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
+    for stream in (process.stdin, process.stdout, process.stderr):
+        if stream is not None:
+            with contextlib.suppress(OSError):
+                stream.close()
     return status
 
 

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from agents.files import JsonError, parse_json
+from agents.programs.events import VERSION, legal_texts, question
 from agents.programs.hand_reader import HandReader
 from agents.programs.messages import TO_PROGRAM, Act, Bye, Deal, GameEntry, HandOver, Hello, MessageError, read_message
-from agents.programs.protocol import VERSION, question
 from agents.programs.views import Seen, read_views
 from ginenv.engine.actions import NUM_ACTIONS, action_name, parse_action
 from ginenv.engine.cards import NUM_CARDS
@@ -27,11 +27,8 @@ from ginenv.errors import GinError, quoted
 from ginenv.tables.players import Player, ask_player, close_players
 from ginenv.view.view import VIEW
 
-# Keys of a question that the events determine; a host that sends them is told where it and the engine differ.
-_IMPLIED = {
-    *("phase", "hand", "upcard", "stock", "pile", "opponent", "you", "limit", "doubled", "score", "boxes"),
-    *("drawn_hands", "arrangements", "melds", "deadwood"),
-}
+# Keys of a question that do not follow from the events. A host that sends others is told where it and the engine differ.
+_NOT_IMPLIED = {"slot", "events", "legal", "luck", "hand_luck"}
 
 
 @dataclass
@@ -151,15 +148,13 @@ def _joined(parts: list[tuple[int, np.ndarray]]) -> tuple[np.ndarray, np.ndarray
 
 def _restrict(view: np.ndarray, texts: list[str]) -> None:
     """Leaves in a view the actions that the host allows, which the rules have to allow too."""
-    legal = [int(mask) for mask in view["legal"][0]]
-    allowed = [0, 0, 0]
+    allowed = np.zeros_like(view["legal"][0])
     for text in texts:
         action = parse_action(text)
         part, bit = divmod(action, NUM_CARDS)
-        if action >= NUM_ACTIONS or not legal[part] >> bit & 1:
-            phase = int(view["phase"][0])
-            ours = [action_name(n, phase) for n in range(NUM_ACTIONS) if legal[n // NUM_CARDS] >> n % NUM_CARDS & 1]
-            raise GinError(f"legal: {quoted(text)} is not allowed by these rules; allowed: {', '.join(ours)}")
+        if action >= NUM_ACTIONS or not view["legal"][0, part] >> bit & 1:
+            ours = ", ".join(legal_texts(read_views(view)[0]))
+            raise GinError(f"legal: {quoted(text)} is not allowed by these rules; allowed: {ours}")
         allowed[part] |= 1 << bit
     view["legal"][0] = allowed
 
@@ -175,9 +170,8 @@ def _plain(value: Any, name: str) -> Any:
 
 def _check_implied(entry: GameEntry, view: Seen) -> None:
     """Raises if a host's question says something else than its events."""
-    ours = json.loads(question(entry.slot, "[]", view))
-    given = entry.model_dump(include=_IMPLIED & entry.model_fields_set)
-    for name, value in given.items():
+    ours = question(view)
+    for name, value in entry.model_dump(exclude=_NOT_IMPLIED, exclude_unset=True).items():
         if _plain(value, name) != _plain(ours.get(name), name):
             raise GinError(f"{name} is {json.dumps(value)}, but after these events {json.dumps(ours.get(name))}")
 

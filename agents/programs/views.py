@@ -24,7 +24,6 @@ class Seen(NamedTuple):
 
     Attributes:
         pile: the discard pile from the bottom, one byte each; only the first ``num_pile`` count.
-        history: the actions of the hand, likewise; only the first ``num_history`` count.
         moves: all moves of the hand (``ginenv.view.history.Move``), four bytes each.
     """
 
@@ -67,13 +66,11 @@ class Seen(NamedTuple):
     winner: int
     knocker: int
     num_pile: int
-    num_history: int
     lenient_knock: int
     target: int
     max_drawn_hands: int
     pile: bytes
     first_upcard: int
-    history: bytes
     moves: bytes
 
 
@@ -84,7 +81,7 @@ def _layout() -> struct.Struct:
     fields |= {name: (rules[name], start + rules.fields[name][1]) for name in rules.names}  # type: ignore
     form, place = "=", 0
     for name, (kind, offset) in sorted(fields.items(), key=lambda field: field[1][1]):
-        if name in ("history", "pile"):
+        if name == "pile":
             code = f"{kind.itemsize}s"
         elif name in Seen._fields or name in ("legal", "spread"):
             code = f"{kind.itemsize // kind.base.itemsize}{_CODES[kind.base.name]}"

@@ -165,7 +165,7 @@ def question_words(game: dict[str, Any]) -> str:
     """A question (an entry of an ``act`` message that asks) in words.
 
     Args:
-        game: the entry, as ``agents.programs.protocol.question`` writes it.
+        game: the entry, as ``agents.programs.events.question`` writes it.
     """
     limit = f"at most {game['limit']} points of deadwood" if game["limit"] else "gin only"
     lines = [

@@ -23,10 +23,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from agents.files import JsonError, parse_json
 from agents.play.allowed import names_for_all
 from agents.player_names import check_name
+from agents.programs.events import VERSION
 from agents.programs.messages import Act, Action, AnswerList, Error, GameEntry, Message, RulesField, sentence_of
 from agents.programs.responder import Hands
 from agents.serve.people import MAX_MEMORY, as_level
-from agents.serve.sessions import MAX_HANDS, LimitError, NotFoundError, Session, Sessions, table_text
+from agents.serve.sessions import MAX_HANDS, LimitError, NotFoundError, Session, Sessions
 from ginenv.engine.rules import get_rules
 from ginenv.errors import GinError, quoted
 
@@ -238,7 +239,7 @@ def make_app(sessions: Sessions, token: str, origins: Sequence[str] = ()) -> ASG
     async def server() -> Response:
         """What this server offers."""
         players = [*names_for_all(), *sessions.allowed]
-        return JSONResponse({"protocol": 1, "players": players, "sessions": sessions.limits.sessions})
+        return JSONResponse({"protocol": 2, "players": players, "sessions": sessions.limits.sessions})
 
     _add_sessions(app, sessions)
     _add_tables(app, sessions)
@@ -282,7 +283,7 @@ def _add_sessions(app: FastAPI, sessions: Sessions) -> None:
         """Opens a session with a player, which then answers a host's questions."""
         key, session = await _open(sessions, body)
         session.hands = Hands(body.rules, body.seed)
-        opened = {"session": key, "protocol": 1, "name": session.engine.player.name}
+        opened = {"session": key, "protocol": VERSION, "name": session.engine.player.name}
         return JSONResponse(opened, 201)
 
     @app.post("/sessions/{session}/act", response_model=AnswerList)
@@ -339,7 +340,8 @@ def _add_tables(app: FastAPI, sessions: Sessions) -> None:
 
 def _table(key: str, session: Session, status: int = 200) -> Response:
     assert session.table is not None
-    return Response(table_text(key, session.table), status, media_type="application/json")
+    table = session.table
+    return JSONResponse({"table": key, "over": table.is_over, "game": table.entry()}, status)
 
 
 def _add_memories(app: FastAPI, sessions: Sessions) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -171,7 +170,7 @@ class HandTools(MCPServer):
     def _state(self, number: int) -> str:
         """What has happened since the last answer, and the question, or how the hand ended."""
         found = self._hands[number - 1]
-        words = entry_words(json.loads(found.table.entry()))
+        words = entry_words(found.table.entry())
         return f"{words}\nHand {number} is over: {found.ending()}" if found.table.is_over else words
 
 

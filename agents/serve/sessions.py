@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import json
 import secrets
 import time
 from collections.abc import Collection
@@ -222,8 +221,3 @@ class Sessions:
             actions = await session.decide(questions.views, questions.slots)
             answers = answer_texts(questions.views, questions.slots, actions)
         return {"type": "answers", "id": message.id, "answers": answers}
-
-
-def table_text(key: str, table: Table) -> str:
-    """What a table answers, as JSON."""
-    return f'{{"table":{json.dumps(key)},"over":{json.dumps(table.is_over)},"game":{table.entry()}}}'

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import numpy as np
 
-from agents.programs.protocol import EventEncoder, events_message, legal_texts, may_play, question
+from agents.programs.events import HandEvents, legal_texts, may_play, question
 from agents.programs.views import read_views
 from ginenv.engine.actions import parse_action
 from ginenv.engine.rules import Rules
@@ -32,9 +33,9 @@ class Table:
     def __init__(self, rules: Rules, decide: Decide, observe: Observe, one_hand: bool = False) -> None:
         self.match, self._one_hand = Match(rules, seed=secrets.randbits(63)), one_hand
         self._decide, self._observe = decide, observe
-        self._encoder: EventEncoder | None = None
+        self._hand_events: HandEvents | None = None
         # Since the last accepted action, and whether they have been part of an answer.
-        self._events: list[str] = []
+        self._events: list[dict[str, Any]] = []
         self._answered = False
 
     @property
@@ -48,10 +49,10 @@ class Table:
 
     def _tell(self, view: np.ndarray) -> None:
         [seen] = read_views(view)
-        if self._encoder is None:
-            self._encoder = EventEncoder(seen)
-        self._encoder.update(seen)
-        self._events.append(self._encoder.events_message()[1:-1])
+        if self._hand_events is None:
+            self._hand_events = HandEvents(seen)
+        self._hand_events.update(seen)
+        self._events += self._hand_events.unsent()
 
     async def go_on(self) -> None:
         """Plays the opponent's moves until the person is to move or the game is over."""
@@ -88,19 +89,17 @@ class Table:
         if match.hand.is_over:
             played = match.played[-1]
             self._tell(played.view(PERSON))
-            self._encoder = None
+            self._hand_events = None
             await self._observe(played.view(OPPONENT))
 
-    def entry(self) -> str:
-        """What has happened since the person's last action, with the question, as an entry of an ``act`` message in JSON.
+    def entry(self) -> dict[str, Any]:
+        """What has happened since the person's last action, with the question, as an entry of an ``act`` message.
 
         The same as long as no action is accepted: an answer may get lost.
         """
-        match, asks = self.match, not self.is_over
-        if asks:
-            self._tell(match.hand.view(PERSON))
         self._answered = True
-        events = "[" + ",".join(filter(None, self._events)) + "]"
-        if not asks:
-            return events_message(0, events)
-        return question(0, events, read_views(match.hand.view(PERSON))[0])
+        if self.is_over:
+            return {"slot": 0, "events": self._events}
+        view = self.match.hand.view(PERSON)
+        self._tell(view)
+        return {"slot": 0, "events": self._events, **question(read_views(view)[0])}

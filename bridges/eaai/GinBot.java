@@ -46,7 +46,7 @@ public class GinBot implements GinRummyPlayer {
         } catch (IOException problem) {
             throw new IllegalStateException(problem);
         }
-        send("{'type':'hello','protocol':1,'rules':'eaai'}");
+        send("{'type':'hello','protocol':2,'rules':'eaai'}");
     }
 
     @Override public void startGame(int playerNum, int startingPlayerNum, Card[] cards) {

@@ -182,7 +182,7 @@ public class Bot {
             Map<String, Object> message = as(new Json(line).value());
             if (message.get("type").equals("bye")) break;
             if (message.get("type").equals("hello")) {
-                System.out.println("{\"type\":\"ready\",\"protocol\":1,\"name\":\"Java example\"}");
+                System.out.println("{\"type\":\"ready\",\"protocol\":2,\"name\":\"Java example\"}");
                 continue;
             }
             StringJoiner answers = new StringJoiner(",");

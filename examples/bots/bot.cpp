@@ -181,7 +181,7 @@ int main() {
         Json message = JsonReader{line.c_str()}.value();
         if (message["type"].text == "bye") break;
         if (message["type"].text == "hello") {
-            std::cout << R"({"type":"ready","protocol":1,"name":"C++ example"})" << std::endl;
+            std::cout << R"({"type":"ready","protocol":2,"name":"C++ example"})" << std::endl;
             continue;
         }
         std::string answers;

@@ -166,7 +166,7 @@ fn main() -> Result<()> {
         let line = line?;
         let message = Json::read(&mut line.as_str());
         match message.text("type") {
-            "hello" => println!(r#"{{"type":"ready","protocol":1,"name":"Rust example"}}"#),
+            "hello" => println!(r#"{{"type":"ready","protocol":2,"name":"Rust example"}}"#),
             "act" => {
                 let mut answers = Vec::new();
                 for game in message.items("games") {

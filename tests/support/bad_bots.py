@@ -61,7 +61,7 @@ def main():
     for line in sys.stdin:
         message = json.loads(line)
         if message["type"] == "hello":
-            answer = {"type": "ready", "protocol": 99 if kind == "wrong-protocol" else 1}
+            answer = {"type": "ready", "protocol": 99 if kind == "wrong-protocol" else 2}
             if kind == "wrong-key":
                 answer["max_bacth"] = 5
             say(json.dumps(answer))

@@ -31,14 +31,9 @@ for line in sys.stdin:
     message = json.loads(line)
     if message["type"] == "hello":
         more = json.loads(sys.argv[2]) if len(sys.argv) > 2 else {}
-        print(json.dumps({"type": "ready", "protocol": 1} | more), flush=True)
+        print(json.dumps({"type": "ready", "protocol": 2} | more), flush=True)
     elif message["type"] == "act":
-        answers = []
-        for game in message["games"]:
-            if "arrangements" in game:
-                answers.append({"slot": game["slot"], "melds": game["arrangements"][-1]})
-            elif "legal" in game:
-                answers.append({"slot": game["slot"], "action": game["legal"][-1]})
+        answers = [{"slot": g["slot"], "action": g["legal"][-1]} for g in message["games"] if "legal" in g]
         print(json.dumps({"type": "answers", "id": message["id"], "answers": answers}), flush=True)
     else:
         break

@@ -78,7 +78,7 @@ public final class Program {
     /** The line of answer to a message; null if the program is to end. */
     public String answer(Map<String, Object> message) {
         if (message.get("type").equals("hello"))
-            return "{\"type\":\"ready\",\"protocol\":1,\"name\":" + Json.quoted(names.entry)
+            return "{\"type\":\"ready\",\"protocol\":2,\"name\":" + Json.quoted(names.entry)
                     + (maxBatch > 0 ? ",\"max_batch\":" + maxBatch : "") + "}";
         StringJoiner answers = new StringJoiner(",", "[", "]");
         for (Map<String, Object> game : Json.objects(message.get("games"))) {
