@@ -138,7 +138,7 @@ def test_a_damaged_player_is_quarantined_and_reported(tmp_path, column, text):
 def test_a_damaged_game_is_quarantined(talk):
     game = prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0).to_json()
     for place, line in enumerate(game["record"]):
-        if line.startswith("stock:"):
+        if line.startswith("gin1"):
             game["record"][place] = line.replace("KC", "KD")
     talk.session.file.statistics.tally("gr", "easy").hands = 4
     talk.session.file.game = game
