@@ -41,10 +41,6 @@ from ginenv.pictures.render import to_svg
 from ginenv.pictures.sheet import ScoreSheet, pair_of, score_sheet
 from ginenv.view.view import make_views
 
-# Fields of a state that belong to the game or the players, not to the hand: replaying a hand does not set them.
-_GAME_FIELDS = (*("key", "luck", "score", "total", "hand_no", "boxes", "drawn_hands", "game_over", "game_winner"),)
-
-
 # In a hand, after a draw.
 _MAX_CARDS = 11
 
@@ -243,11 +239,8 @@ class Hand:
 
     def after(self, actions: int) -> Hand:
         """This hand as it was after its first ``actions`` actions, at the same point of its game."""
-        state = self.state[0]
-        deck = state["deck"][: self.rules.num_cards].tolist()
-        earlier = Hand.deal(self.rules, deck=deck, starter=int(state["starter"]), seed=0)
-        for name in _GAME_FIELDS:
-            earlier.state[name] = self.state[name]
+        earlier = self.copy()
+        _deal(earlier.state, int(self.state["starter"][0]))
         earlier.push_all(self.history[:actions])
         return earlier
 
@@ -294,8 +287,14 @@ class Match:
         """
         self.hand.push(action)
         if self.hand.is_over:
-            self.played.append(self.hand.copy())
-            score_hand(self.hand.state[0])
+            self.go_on_with(self.hand)
+
+    def go_on_with(self, hand: Hand) -> None:
+        """Puts a position of the hand in play in its place, and scores it if it is over."""
+        self.hand = hand
+        if hand.is_over:
+            self.played.append(hand.copy())
+            score_hand(hand.state[0])
 
     def next_hand(self, deck: Sequence[int] | str | None = None) -> None:
         """Deals the next hand; the rules decide who starts.

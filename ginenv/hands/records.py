@@ -29,6 +29,7 @@ from pathlib import Path
 
 from ginenv.engine.cards import card_name
 from ginenv.engine.engine import NO_CARD
+from ginenv.engine.state import same_records
 from ginenv.errors import GinError, TextError, is_text, must_be, reason_of
 from ginenv.hands.hand import Hand, Match
 from ginenv.hands.text import format_position, parse_position
@@ -159,13 +160,12 @@ def _with_next(match: Match | None, hand: Hand) -> Match:
         match.hand.state["key"], match.hand.state["luck"] = state["key"], state["luck"]
     else:
         match.next_hand(deck)
-    for action in hand.history:
-        match.push(action)
-    ours = format_position(match.played[-1] if match.hand.is_over else match.hand).split()
-    given = format_position(hand).split()
-    if ours != given:
-        expected, got = next(pair for pair in zip(ours, given, strict=False) if pair[0] != pair[1])
+    begun = hand.after(0)
+    if not same_records(match.hand.state, begun.state):
+        lines = format_position(match.hand).split(), format_position(begun).split()
+        expected, got = next(pair for pair in zip(*lines, strict=False) if pair[0] != pair[1])
         raise TextError(f"the hand does not follow from those before it: expected {expected!r}, got {got!r}")
+    match.go_on_with(hand)
     return match
 
 

@@ -51,7 +51,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache, lru_cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -298,8 +298,7 @@ def format_positions(hand: Hand) -> list[str]:
 
 
 def _position_fields(hand: Hand, actions: str, game: str) -> list[tuple[str, str, str]]:
-    rules = Rules.from_block(hand.state["rules"][0])
-    state: Any = hand.state[0]
+    rules, state = hand.rules, cast(Any, hand.state[0])
     return [
         ("rules", rules_text(rules), ""),
         ("starter", str(state["starter"]), "0"),
