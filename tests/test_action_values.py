@@ -9,10 +9,11 @@ import pytest
 import torch
 
 from agents.config import parse_config
-from agents.training.action_values import OTHER, VALUED, ActionValues, action_advantages
-from agents.training.batch_inputs import BatchInputs
+from agents.training.action_values import ActionValues
+from agents.training.batch import OTHER, STEP, VALUED, Batch, Minibatch, action_advantages, generalised_advantages
 from agents.training.learner import Learner
-from agents.training.selfplay import STEP, Rollout, generalised_advantages, make_batch
+from agents.training.ppo import all_actions_gain, select_training_rows
+from agents.training.selfplay import Rollout
 from ginenv.bots.heuristics import make_simple
 from tests.support.training_scenes import TINY, batches, weights
 
@@ -22,17 +23,17 @@ BOOSTED = {**TINY, "q_weight": 0.7}
 
 def play(rollout: Rollout, step: int) -> np.ndarray:
     """A bot chooses in all games, so that hands end; returns the rows in which there was a choice."""
-    rollout.observe(step)
+    rows = rollout.observe(step)
     rollout.steps["action"][step] = make_simple().act(rollout.views)
-    return rollout.choosing(step)
+    return rows
 
 
 @pytest.mark.parametrize("commit", [0.0, 1.0])
 def test_each_other_action_leads_to_the_state_that_playing_it_leads_to(commit: float) -> None:
     config = parse_config({**QUIET, "commit": commit, "gin_only": 0})
-    first, second = (Rollout(config, make_batch(config)) for _ in range(2))
-    others = np.zeros((config.num_steps, config.num_envs, VALUED), OTHER)
-    values = ActionValues(first, others, lambda batch: BatchInputs(batch, False, torch.device("cpu"), False))
+    form = (config.num_steps, config.num_envs), config.network, torch.device("cpu"), torch.float32
+    first, second = (Rollout(config, Batch.empty(*form, others=True)) for _ in range(2))
+    others, values = first.batch.others, ActionValues(first)
     rng, seen, ends = np.random.default_rng(5), 0, 0
     for step in range(config.num_steps):
         logits = rng.normal(scale=2, size=(config.num_envs, 107)).astype(np.float32)
@@ -41,7 +42,7 @@ def test_each_other_action_leads_to_the_state_that_playing_it_leads_to(commit: f
         play(second, step)
         # A critic that numbers the successors tells which one belongs to which action.
         values.gather(step, rows, logits[rows], True, lambda inputs: torch.arange(len(inputs)) + 1000.0)
-        successors, ended = values.batch.flat(), np.abs(others["advantage"][step]) < 999
+        ended = np.abs(others["advantage"][step]) < 999
         saved = {name: getattr(second, name).copy() for name in ("states", "tables", "games", "tally")}
         for j in range(VALUED):
             found = others[step, :, j]
@@ -59,11 +60,10 @@ def test_each_other_action_leads_to_the_state_that_playing_it_leads_to(commit: f
                     continue
                 assert not row["done"]
                 m = int(abs(found["advantage"][i])) - 1000
-                same = successors.steps["turn"][m] == row["turn"]
+                same = values.views["seat"][m] == row["turn"]
                 assert np.sign(found["advantage"][i]) == (1 if same else -1)
-                for name in ("legal", "hidden", "secrets", "conditions", "turn"):
-                    assert (successors.steps[name][m] == after[name]).all()
-                assert (successors.obs[m] == second.batch.obs[step + 1, i]).all()
+                assert (values.views["legal"][m] == after["legal"]).all() and values.views["seat"][m] == after["turn"]
+                assert values.batch.inputs[0, m] == second.batch.inputs[step + 1, i]
                 seen += 1
             for name, value in saved.items():
                 getattr(second, name)[:] = value
@@ -117,28 +117,26 @@ def test_what_the_draw_of_later_actions_brought_is_taken_out_of_advantages() -> 
 
 def test_a_policy_learns_from_actions_that_it_did_not_take() -> None:
     """The gradient of the objective is that of the expected advantage: it raises what is better, though it never was taken."""
-    from agents.training.ppo import all_actions_gain
-
-    learner = Learner(parse_config({**BOOSTED, "q_weight": 1.0}))
-    rows = np.arange(3)
-    others = learner.others.reshape(-1, VALUED)
-    others["action"][rows] = [[5, 6, -1], [5, -1, -1], [-1, -1, -1]]
-    others["logp"][rows], others["advantage"][rows] = np.log(1 / 8), [[1, -1, 9], [-2, 9, 9], [9, 9, 9]]
     logits = torch.zeros((3, 107))
     logits[:, 8:] = -60
     logits.requires_grad_(True)
     logps = logits.log_softmax(1)
-    steps = {"logp": logps[:, 0].detach(), "choice": torch.tensor([0.0, 2.0, torch.nan])}
-    normaliser = logits[:, 0] - logps[:, 0]
-    gain = all_actions_gain(learner, rows, logits, normaliser, steps, (logps[:, 0] - steps["logp"]).exp())
+    b = Minibatch(*[torch.zeros(0)] * len(Minibatch._fields))._replace(  # type: ignore[arg-type]
+        logp=logps[:, 0].detach(),
+        choice=torch.tensor([0.0, 2.0, torch.nan]),
+        others={
+            "action": torch.tensor([[5, 6, -1], [5, -1, -1], [-1, -1, -1]]),
+            "logp": torch.full((3, VALUED), 1 / 8).log(),
+            "advantage": torch.tensor([[1.0, -1, 9], [-2, 9, 9], [9, 9, 9]]),
+        },
+    )
+    gain = all_actions_gain(b, logits, logits[:, 0] - logps[:, 0], (logps[:, 0] - b.logp).exp(), 0.15)
     (gradient,) = torch.autograd.grad(gain.sum(), logits)
     assert gradient[0, 5] > 0 > gradient[0, 6] and gradient[0, 0] == pytest.approx(0, abs=1e-6)
     assert gradient[1, 0] > 0 > gradient[1, 5] and (gradient[2] == 0).all()
 
 
 def test_rows_with_a_choice_are_all_trained_on_and_the_others_whatever_their_advantages() -> None:
-    from agents.training.ppo import select_training_rows
-
     learner = Learner(parse_config({**BOOSTED, "trained_fraction": 0.5}))
     steps = learner.steps.reshape(-1)
     steps["waiting"], steps["choice"] = np.nan, np.nan

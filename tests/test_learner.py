@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,6 @@ import pytest
 import torch
 
 from agents.config import ConfigError, parse_config
-from agents.network.inputs import expand_legal
 from agents.training import learner as learner_module
 from agents.training import ppo
 from agents.training.learner import Learner
@@ -126,7 +126,9 @@ def test_gradients_do_not_depend_on_chunks_or_timing(share_suits: bool, monkeypa
         ppo.compute_advantages(learner)
         learner.threads, learner.pool = threads, ThreadPoolExecutor(threads)
         rows = np.flatnonzero(learner.steps["learns"])
-        figures = ppo.set_gradients(learner, rows, ppo.Coefficients(0.03, 1.0, False))
+        figures = learner.backward(
+            partial(ppo.loss, learner.batch, learner.config, ppo.Coefficients(0.03, 1.0, False)), rows
+        )
         assert figures["kl"] == pytest.approx(0, abs=1e-6), "the policy is still that of the batch"
         found.append(torch.cat([p.grad.reshape(-1) for p in learner.parameters() if p.grad is not None]))
     assert found[0].abs().max() > 1e-4
@@ -135,17 +137,18 @@ def test_gradients_do_not_depend_on_chunks_or_timing(share_suits: bool, monkeypa
 
 
 @pytest.mark.parametrize("committed", [False, True])
-def test_inputs_by_suit_are_the_rows_that_networks_play_with(committed: bool) -> None:
-    network = {"actor": [16], "critic": [12], "share_suits": True, "heuristic_features": True}
+@pytest.mark.parametrize("features", [False, True])
+def test_inputs_by_suit_are_the_rows_that_networks_play_with(committed: bool, features: bool) -> None:
+    network = {"actor": [16], "critic": [12], "share_suits": True, "heuristic_features": features}
     learner = Learner(parse_config(TINY | {"network": network}))
     ppo.collect(learner)
     rows = np.flatnonzero(learner.steps["learns"])
-    by_suit = learner.inputs.read(rows, committed)
-    learner.inputs.share_suits = False
-    flat = learner.inputs.read(rows, committed)
-    steps = learner.inputs.batch.steps[rows]
+    by_suit, hidden = learner.batch.read(rows, committed), learner.batch.minibatch(rows, len(rows)).hidden
+    learner.batch.network = learner.batch.network.model_copy(update={"share_suits": False})
+    flat = learner.batch.read(rows, committed)
+    assert isinstance(flat[0], torch.Tensor) and isinstance(flat[1], torch.Tensor)
     assert (flat[0][:, 520] == 1).all() if committed else not (flat[0][:, 520] == 1).all()
-    assert torch.equal(flat[1][:, 522:574], torch.from_numpy(steps["hidden"][:, None] >> np.arange(52) & 1).float())
+    assert torch.equal(flat[1][:, -88:-36], hidden) and (hidden.sum(1) >= 10).all()
     for trunk, one, other in zip((learner.actor.trunk, learner.critic.trunk), by_suit, flat, strict=True):
         assert torch.allclose(trunk(one).pooled, trunk(other).pooled, atol=1e-5)
 
@@ -191,8 +194,8 @@ def test_a_run_keeps_the_arithmetic_that_it_began_with(tmp_path: Path, monkeypat
 def test_rows_of_large_advantage_and_all_knock_decisions_are_trained(monkeypatch: pytest.MonkeyPatch) -> None:
     learner = Learner(parse_config(TINY | {"trained_fraction": 0.25, "num_steps": 40, "minibatch": 16}))
     trained: list[np.ndarray] = []
-    straight = ppo.set_gradients
-    monkeypatch.setattr(ppo, "set_gradients", lambda of, rows, c: trained.append(rows) or straight(of, rows, c))
+    straight = Learner.backward
+    monkeypatch.setattr(Learner, "backward", lambda of, loss, rows: trained.append(rows) or straight(of, loss, rows))
     ppo.collect(learner)
     ppo.compute_advantages(learner)
     ppo.update(learner)
@@ -230,11 +233,10 @@ def test_a_policy_is_held_to_what_it_began_from() -> None:
         batches(learner, 6)
         rows = np.flatnonzero(learner.steps["learns"])
         began = Learner(parse_config(TINY | {"kl_to_start_coef": hand_cards})).actor
-        inputs, legal = (
-            learner.inputs.read(rows)[0],
-            expand_legal(torch.from_numpy(learner.steps.reshape(-1)["legal"][rows])),
-        )
+        b = learner.batch.minibatch(rows, 1)
+        legal, columns = b.actions >= 0, b.actions.clamp(min=0)
         with torch.no_grad():
-            one, other = (ppo.log_probabilities(actor.logits(inputs), legal) for actor in (learner.actor, began))
+            actors = learner.actor, began
+            one, other = (ppo.log_probabilities(actor.logits(b.actor).gather(1, columns), legal) for actor in actors)
         moved.append(float((one.exp() * (one - other)).sum(1).mean()))
     assert moved[1] < 0.3 * moved[0]

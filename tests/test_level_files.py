@@ -14,7 +14,7 @@ from agents.levels.level import LEVEL, NAMES, Level, LevelError, load_level
 from agents.levels.package import build_level, check_plays, copy_level
 from agents.levels.player import LevelPlayer
 from agents.network.checkpoint import METADATA, WEIGHTS, save_checkpoint
-from agents.network.features import NUM_HEURISTIC_FEATURES
+from agents.network.inputs import NUM_HEURISTIC_FEATURES
 from agents.network.model_card import CARD
 from agents.network.nets import Actor
 from ginenv.bots.heuristics import make_simple

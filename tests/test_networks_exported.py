@@ -13,7 +13,7 @@ from agents.cli.networks import export
 from agents.cli.train import train
 from agents.levels.level import INSTALLED, NAMES, load_level
 from agents.network.checkpoint import save_checkpoint
-from agents.network.features import NUM_HEURISTIC_FEATURES
+from agents.network.inputs import NUM_HEURISTIC_FEATURES
 from agents.network.model_card import CARD, model_card, write_card
 from agents.network.nets import Actor
 from agents.network.player import SHIPPED

@@ -8,8 +8,8 @@ import pytest
 
 from agents.levels.level import load_level
 from agents.levels.player import LevelPlayer
-from agents.network.inputs import PlayingActor
 from agents.network.metadata import WEIGHTS, CheckpointError
+from agents.network.nets import FrozenActor
 from ginenv.errors import GinError
 from ginenv.hands.hand import Match
 from ginenv.tables.players import make_player
@@ -33,7 +33,7 @@ def test_the_logits_are_those_of_torch(name, directory):
     chosen = directory if name == "small" else name
     torch_player, numpy_player = (LevelPlayer(load_level(chosen, numpy=numpy)) for numpy in (False, True))
     actor = load_level(chosen).actor
-    torch_player.actor = PlayingActor(actor, bfloat16=False)  # type: ignore
+    torch_player.actor = FrozenActor(actor, bfloat16=False)  # type: ignore
     views = some_views()
     one, other = (player.policy(views, None) for player in (torch_player, numpy_player))
     assert np.abs(one).max() > 0.01

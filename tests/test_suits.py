@@ -55,9 +55,10 @@ def test_relabelled_suits_relabel_the_outputs(suits: tuple[int, ...]) -> None:
     assert not torch.allclose(found[0], policy, atol=1e-3)
 
     inputs = random_inputs(CRITIC + FEATURES)
-    features = CRITIC
     value = critic(inputs)
-    assert torch.allclose(critic(relabelled(inputs, suits, [*shown, 522, features, features + 52])), value, atol=1e-5)
+    hidden = features + FEATURES + 1
+    decks = [*shown, features, features + 52, hidden]
+    assert torch.allclose(critic(relabelled(inputs, suits, decks)), value, atol=1e-5)
     assert not torch.allclose(critic(relabelled(inputs, suits, [0])), value, atol=1e-4)
 
 

@@ -16,7 +16,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from agents.cli.train import train
-from agents.config import ConfigError, load_config, parse_config
+from agents.config import ConfigError, TrainConfig, load_config, parse_config
 from agents.levels.level import load_level
 from agents.network.checkpoint import (
     METADATA,
@@ -25,12 +25,13 @@ from agents.network.checkpoint import (
     load_checkpoint,
     save_checkpoint,
 )
-from agents.network.inputs import expand_cards, expand_legal
-from agents.network.nets import NUM_BOTS, NUM_FUTURE, POINT_REWARD, Actor, FrozenActor
+from agents.network.inputs import NUM_BOTS, NUM_FUTURE
+from agents.network.nets import POINT_REWARD, Actor, FrozenActor
 from agents.network.player import NetworkPlayer, load_network
+from agents.training.batch import STEP, Batch, generalised_advantages, write_next_actions
 from agents.training.legend import FIGURES, LEGEND, figures_text
 from agents.training.run import TrainingRun
-from agents.training.selfplay import STEP, Rollout, generalised_advantages, make_batch, write_next_actions
+from agents.training.selfplay import Rollout
 from ginenv.bots.heuristics import make_simple
 from ginenv.engine.actions import PHASE_DISCARD
 from ginenv.engine.cards import mask_of
@@ -42,11 +43,15 @@ from tests.support.level_scenes import write_small_level
 from tests.support.training_scenes import TINY
 
 
+def empty_batch(config: TrainConfig) -> Batch:
+    return Batch.empty((config.num_steps, config.num_envs), config.network, torch.device("cpu"), torch.float32)
+
+
 def rollout_of(changes: dict, number: int = 0) -> Rollout:
     """Games without opponents that nobody binds to gin, unless the changes say so."""
     quiet = {"minibatch": 16, "gin_only": 0, "commit": 0, "rules": {"eaai": 1}, "seed": 3}
     config = parse_config(quiet | changes)
-    return Rollout(config, make_batch(config), number)
+    return Rollout(config, empty_batch(config), number)
 
 
 def test_advantages_equal_a_slow_computation_from_each_side() -> None:
@@ -109,18 +114,11 @@ def test_a_destroyed_network_still_draws_a_legal_action(logit: float, greedy: bo
     assert sample_action(logits, legal, np.uint64(1 << 63), greedy)[0] in (105, 106)
 
 
-def test_masks_expand_to_the_action_space() -> None:
-    legal = torch.tensor([[1 << 51, 1, 0b110]])
-    assert expand_legal(legal)[0].nonzero().flatten().tolist() == [51, 52, 105, 106]
-    assert expand_cards(torch.tensor([0b1001]))[0].nonzero().flatten().tolist() == [0, 3]
-
-
 def test_rollout_rewards_are_the_hands_results() -> None:
     rollout = rollout_of({"num_envs": 64, "num_steps": 300})
     total = 0.0
     for step in range(300):
-        rollout.observe(step)
-        rows = rollout.choosing(step)
+        rows = rollout.observe(step)
         rollout.sample(step, rows, np.zeros((len(rows), 107), np.float32))
         scores = rollout.states["score"].astype(int).copy()
         count = rollout.games["count"].copy()
@@ -139,8 +137,7 @@ def test_a_seat_bound_to_gin_is_offered_no_other_knock() -> None:
     for share in (0.0, 1.0):
         rollout = rollout_of({"num_envs": 256, "num_steps": 120, "gin_only": share, "commit": share, "seed": 1})
         for step in range(120):
-            rollout.observe(step)
-            rows = rollout.choosing(step)
+            rows = rollout.observe(step)
             rollout.sample(step, rows, eager[rows])
             rollout.advance(step)
         knocks_and_gins.append((int(rollout.tally[2]), int(rollout.tally[1])))
@@ -345,9 +342,9 @@ def test_the_critic_sees_the_stock() -> None:
     rng = np.random.default_rng(1)
     exact = seen = 0
     for _ in range(12):
-        rollout.observe(0)
+        choosing = rollout.observe(0)
         for i in range(0, 64, 8):
-            s, rows = rollout.states[i], rollout.steps["secrets"][0, i, :NUM_FUTURE].reshape(2, -1)
+            s, rows = rollout.states[i], rollout.batch.inputs["secrets"][0, i, :NUM_FUTURE].reshape(2, -1)
             seat, discards = int(s["turn"]), s["phase"] == PHASE_DISCARD
             for side, ahead in ((0, 1 if discards else 0), (1, 0 if discards else 1)):
                 cards = int(s["hands"][seat if side == 0 else 1 - seat])
@@ -357,23 +354,23 @@ def test_the_critic_sees_the_stock() -> None:
                     exact += rows[side, turn] == least
                     seen += 1
                     cards |= 1 << int(s["deck"][int(s["position"]) + ahead + 2 * turn])
-        rows = rollout.choosing(0)
-        rollout.sample(0, rows, rng.standard_normal((len(rows), 107), np.float32))
+        rollout.sample(0, choosing, rng.standard_normal((len(choosing), 107), np.float32))
         rollout.advance(0)
     assert exact > 0.95 * seen
 
 
 def test_the_critic_knows_which_bots_play_and_in_which_seat() -> None:
     """Those of the pool alone: a past policy is as good as the learner itself."""
-    pool, shares = [{"player": "simple"}, {"player": "easy"}], [0.3, 0.3, 0.3]
-    config = parse_config({"num_envs": 64, "num_steps": 2, "minibatch": 16, "rules": {"eaai": 1}, "pool": pool})
-    opponents = [make_player(name) for name in ("simple", "easy", "formula")], shares
-    rollout = Rollout(config, make_batch(config), opponents=opponents)
+    pool = [{"player": "simple"}, {"player": "easy"}]
+    changes = {"num_envs": 64, "num_steps": 2, "pool": pool, "pool_share": 0.6, "past_policy_share": 0.3}
+    # Games of a single hand: past policies sit in games that begin after they are set.
+    rollout = rollout_of(changes | {"rules": {"openspiel": 1}})
+    rollout.set_past_policies([make_player("formula")], [True])
     seen = set()
     for _ in range(60):
         rollout.observe(0)
         for i, step in enumerate(rollout.steps[0]):
-            rows = step["secrets"][NUM_FUTURE:].reshape(2, NUM_BOTS)
+            rows = rollout.batch.inputs["secrets"][0, i, NUM_FUTURE:].reshape(2, NUM_BOTS)
             for seat, row in ((int(step["turn"]), rows[0]), (1 - int(step["turn"]), rows[1])):
                 player = int(rollout.tables["player"][i, seat])
                 assert np.flatnonzero(row).tolist() == ([player] if 0 <= player < len(pool) else [])
@@ -386,7 +383,7 @@ def test_the_critic_knows_which_bots_play_and_in_which_seat() -> None:
 def test_where_there_is_no_game_points_are_the_reward():
     rollout = rollout_of({"num_envs": 128, "num_steps": 160, "rules": {"openspiel": 1}, "reward": "game"})
     player = make_simple()
-    for step in range(rollout.num_steps):
+    for step in range(160):
         rollout.observe(step)
         rollout.steps["action"][step] = player.act(rollout.views)
         rollout.advance(step)
@@ -412,9 +409,10 @@ def test_tables_play_under_their_bounds() -> None:
     assert bounded.bounds is not None
     limited = bounded.bounds["remembered_discards"] == 2
     assert 5 < limited.sum() < 27
-    assert (bounded.batch.obs[:, ~limited] == free.batch.obs[:, ~limited]).all()
+    few, every = (rollout.batch.inputs["observation"]["cells"] for rollout in (bounded, free))
+    assert (few[:, ~limited] == every[:, ~limited]).all()
     pile = slice(156, 208)
-    assert bounded.batch.obs[:, limited, pile].sum(2).max() == 2 < free.batch.obs[:, limited, pile].sum(2).max()
+    assert few[:, limited, pile].sum(2).max() == 2 < every[:, limited, pile].sum(2).max()
 
 
 def test_yes_and_no_are_words_to_the_command_line_too() -> None:

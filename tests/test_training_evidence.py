@@ -17,8 +17,8 @@ from agents.network.player import PLAYED, NetworkPlayer
 from agents.reports import beliefs as belief_report
 from agents.reports.beliefs import BeliefMeter, card_rows, counting_chances, log_losses
 from agents.training import diagnostics, ppo
+from agents.training.batch import finished
 from agents.training.learner import Learner
-from agents.training.selfplay import finished
 from ginenv.engine.rules import get_rules
 from ginenv.tables.players import make_player
 

@@ -53,7 +53,7 @@ def test_all_processes_hold_the_same_network_and_play_different_deals(together: 
         assert zero[name] == one[name]
     assert zero["batches"] == BATCHES and zero["lr_factor"] != 1
     first = [np.load(together / f"first-{rank}.npz") for rank in (0, 1)]
-    dealt = [{row.tobytes() for row in each["obs"][0, :, :52]} for each in first]
+    dealt = [{row.tobytes() for row in each["inputs"]["observation"]["cells"][0, :, :52]} for each in first]
     assert not dealt[0] & dealt[1]
     learned = [torch.load(together / f"resume{name}.pt", weights_only=True)["decisions"] for name in ("", "-1")]
     assert learned[0] == learned[1] > 2 * int(first[0]["steps"]["learns"].sum())
@@ -69,8 +69,8 @@ def test_two_processes_learn_what_one_learns_from_both_batches(together: Path, m
     first = [np.load(together / f"first-{rank}.npz") for rank in (0, 1)]
     count = 2 * int(first[0]["steps"]["learns"].sum())
     learner = Learner(parse_config({**CONFIG, "num_envs": 2 * GAMES, "minibatch": count}))
-    for name, array in learner.batch._asdict().items():
-        array[:] = np.concatenate([each[name] for each in first], axis=1)
+    for name in ("steps", "inputs"):
+        getattr(learner.batch, name)[:] = np.concatenate([each[name] for each in first], axis=1)
     ppo.update(learner)
     moments = [learner.optimisers[name].state[p]["exp_avg"].reshape(-1) for name in ("actor", "critic") for p in
                getattr(learner, name).parameters() if p in learner.optimisers[name].state]  # fmt: skip

@@ -16,7 +16,7 @@ from agents.config import Config, parse_config
 from agents.files import MAX_BYTES, read_bytes, read_json_object
 from agents.levels.level import Level, LevelError, LevelSettings
 from agents.levels.player import LevelPlayer
-from agents.network.layout import NUM_RANKS, suit_columns
+from agents.network.inputs import NUM_RANKS, suit_columns
 from agents.network.numpy_actor import NumpyActor
 from ginenv.engine.actions import NUM_ACTIONS
 from ginenv.errors import reason_of
@@ -26,7 +26,7 @@ from ginenv.view.encoding import FLAT_SCALE, OBSERVATION_VERSION
 APP = "app.json"
 NETWORK = "network.bin"
 # The columns of the input that belong to each suit, and those that belong to none.
-SUITS, SHARED = suit_columns(None, None, [])
+SUITS, SHARED = suit_columns(0, is_critic=False, conditions=0)
 
 
 class Layer(Config):

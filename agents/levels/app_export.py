@@ -35,7 +35,7 @@ from agents.levels.app import (
 from agents.levels.distill import POSITIONS, WIDTHS, distill
 from agents.levels.level import Level, LevelError
 from agents.levels.player import LevelPlayer
-from agents.network.layout import NUM_RANKS, NUM_SUITS
+from agents.network.inputs import NUM_RANKS, NUM_SUITS
 from agents.network.nets import Actor
 from ginenv.engine.actions import KNOCK, NUM_ACTIONS, PHASE_DISCARD, PHASE_LAYOFF, PHASE_NAMES, PHASE_SPREAD, PHASE_WALL
 from ginenv.engine.cards import cards_of

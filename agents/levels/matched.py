@@ -12,7 +12,7 @@ from agents.levels.level import MATCHED, Level, load_level
 from agents.levels.own_luck import OwnLuck
 from agents.levels.player import LevelPlayer, open_profile
 from agents.levels.profile import Profile
-from agents.network.features import HeuristicFeatures
+from agents.network.inputs import HeuristicFeatures
 from ginenv.engine.actions import NUM_ACTIONS
 from ginenv.engine.state import as_batch
 from ginenv.errors import GinError, must_be

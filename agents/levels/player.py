@@ -17,7 +17,7 @@ from agents.levels.level import Level, LevelError, load_level
 from agents.levels.opponent_memory import OpponentMemory
 from agents.levels.profile import Profile
 from agents.levels.responses import SPACE, add_logit_bias
-from agents.network.features import HeuristicFeatures
+from agents.network.inputs import HeuristicFeatures
 from agents.network.numpy_actor import NumpyActor
 from agents.player_names import check_name
 from ginenv.engine.actions import NUM_ACTIONS
@@ -28,8 +28,7 @@ from ginenv.view.encoding import OBSERVATION_SIZE
 from ginenv.view.view import VIEW
 
 if TYPE_CHECKING:
-    from agents.network.inputs import PlayingActor
-    from agents.network.nets import Actor
+    from agents.network.nets import Actor, FrozenActor
     from agents.search.config import SearchConfig
     from agents.search.player import SearchPlayer
 
@@ -219,12 +218,11 @@ class LevelPlayer(BasePlayer):
             warnings.warn(str(error), stacklevel=2)
 
 
-def _in_torch(actor: Actor) -> PlayingActor:
+def _in_torch(actor: Actor) -> FrozenActor:
     # Who plays in NumPy need not load torch.
-    from agents.network.inputs import PlayingActor
-    from agents.network.nets import has_bfloat16_units
+    from agents.network.nets import FrozenActor, has_bfloat16_units
 
-    return PlayingActor(actor, has_bfloat16_units())
+    return FrozenActor(actor, has_bfloat16_units())
 
 
 def search_config(level: Level) -> SearchConfig:

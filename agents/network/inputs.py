@@ -1,33 +1,193 @@
-"""The networks' inputs: an observation, whether the seat is committed to gin, and heuristic features of the view."""
+"""From a view to what networks read: one record of bytes for each position, without torch.
+
+An actor reads the beginning of the record: the observation, whether the seat is committed to gin, and the best built-in bot's evaluation of
+the view, arithmetic that a network does not learn by itself. A critic reads all of it.
+"""
 
 from __future__ import annotations
 
-import numpy as np
-import torch
-from torch import Tensor
+from collections.abc import Sequence
+from functools import cache
 
-from agents.network.commitment import bind_to_gin
-from agents.network.features import HeuristicFeatures, actor_rows
-from agents.network.nets import NUM_FUTURE, NUM_SECRETS, FrozenActor
+import numpy as np
+
 from ginenv.bots.hand_kernels import highest_cards, of_points
+from ginenv.bots.heuristics import style
+from ginenv.bots.style_kernels import OUTLOOK, outlook_rows
 from ginenv.engine.actions import PHASE_DISCARD
 from ginenv.engine.engine import STOCK_LEFT
 from ginenv.engine.jit import kernel, popcount
-from ginenv.engine.melds import melded_cards, points_of
-from ginenv.view.encoding import encode
+from ginenv.engine.melds import deadwood, melded_cards, points_of
+from ginenv.view.encoding import FLAT_SCALE, OBSERVATION, OBSERVATION_SIZE, PLANES, encode_row
 from ginenv.view.view import look
 
-_CARDS = torch.arange(52)
+NUM_CONDITIONS = 1
+NUM_HEURISTIC_FEATURES = OUTLOOK
+NUM_SUITS, NUM_RANKS = 4, 13
+_CARDS = NUM_SUITS * NUM_RANKS
+# The critic reads what the next cards of the stock will do to both hands, as bytes of deadwood. Luck that it foresees adds no noise to the
+# advantages. In training it also reads which of the first 12 bots of the pool plays, in the mover's seat and in the other: what a position
+# is worth depends on it. All these numbers are 0 for a network, and wherever nobody knows.
+NUM_FUTURE, NUM_BOTS = 12, 12
+NUM_SECRETS = NUM_FUTURE + 2 * NUM_BOTS
+PRESENT = 32
 
-# Inputs of the seat to move and of its critic besides the observation's bytes.
-SEEN_FIELDS = [
-    ("legal", np.int64, (3,)),
-    ("hidden", np.int64),  # the opponent's hand
-    ("secrets", np.uint8, (NUM_SECRETS,)),  # see ``look_ahead``, and which bots play (``agents.training.selfplay``)
-    ("conditions", np.uint8, (2,)),  # whether the mover and the other seat are committed to gin
-    ("turn", np.uint8),  # the seat
-]
-SEEN = np.dtype(SEEN_FIELDS, align=True)
+INPUTS = np.dtype(
+    [
+        ("observation", OBSERVATION),
+        ("gin_only", np.uint8),  # whether the seat to move is committed to gin
+        ("features", np.uint8, (NUM_HEURISTIC_FEATURES,)),
+        ("other_gin_only", np.uint8),  # what follows is for critics alone
+        ("hidden", np.uint8, (_CARDS,)),  # the opponent's hand
+        ("secrets", np.uint8, (NUM_SECRETS,)),  # the stock's next cards, and which bots play
+    ]
+)
+# Numbers that an actor reads before the features, and a critic in all besides them.
+ACTOR_INPUTS = OBSERVATION_SIZE + NUM_CONDITIONS
+CRITIC_INPUTS = INPUTS.itemsize - NUM_HEURISTIC_FEATURES
+FEATURES_SCALE, SECRETS_SCALE = np.float32(1 / 64), np.float32(1 / 32)
+# The bot that evaluates.
+_BOT = "knocker"
+
+
+def scales(features: int, is_critic: bool) -> np.ndarray:
+    """What multiplies each byte that a network reads: ``float32[N]``."""
+    parts = [FLAT_SCALE, np.ones(NUM_CONDITIONS, np.float32), np.full(features, FEATURES_SCALE, np.float32)]
+    if is_critic:
+        parts += [np.ones(NUM_CONDITIONS + _CARDS, np.float32), np.full(NUM_SECRETS, SECRETS_SCALE, np.float32)]
+    return np.concatenate(parts)
+
+
+def suit_columns(features: int, is_critic: bool, conditions: int = NUM_CONDITIONS) -> tuple[np.ndarray, np.ndarray]:
+    """The columns, by suit, of what a network reads: of each suit ``int64[4, S]``, and of none ``int64[K]``.
+
+    Args:
+        features: number of heuristic features that it reads.
+        is_critic: whether it reads the whole record.
+        conditions: how many conditions it reads after the observation.
+    """
+    after = OBSERVATION_SIZE + conditions
+    decks = [*range(0, len(PLANES) * _CARDS, _CARDS)]
+    single = [*range(len(PLANES) * _CARDS, OBSERVATION_SIZE)]
+    if features:
+        decks += [after, after + _CARDS]
+        single.append(after + 2 * _CARDS)
+    single += range(OBSERVATION_SIZE, after)
+    if is_critic:
+        other = after + features
+        decks.append(other + NUM_CONDITIONS)
+        single += [other, *range(other + NUM_CONDITIONS + _CARDS, other + NUM_CONDITIONS + _CARDS + NUM_SECRETS)]
+    first = np.array([deck + rank for deck in decks for rank in range(NUM_RANKS)])
+    return np.stack([first + NUM_RANKS * suit for suit in range(NUM_SUITS)]), np.array(single)
+
+
+def bytes_of(inputs: np.ndarray, features: int, is_critic: bool = False) -> np.ndarray:
+    """The bytes ``uint8[n, N]`` that a network with so many heuristic features reads of ``INPUTS[n]``."""
+    rows = inputs.view(np.uint8).reshape(len(inputs), INPUTS.itemsize)
+    if not is_critic:
+        return rows[:, : ACTOR_INPUTS + features]
+    after = ACTOR_INPUTS + NUM_HEURISTIC_FEATURES
+    return rows if features else np.concatenate([rows[:, :ACTOR_INPUTS], rows[:, after:]], 1)
+
+
+# --- what a seat sees ---------------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def bind_to_gin(hand, discards, knocks):
+    """The knocks, of a mask, that a seat which is committed to gin may still make; all of them if it has no other discard."""
+    if discards == 0:
+        return knocks
+    gin = np.int64(0)
+    while knocks:
+        bit = knocks & -knocks
+        knocks ^= bit
+        if deadwood(hand & ~bit) == 0:
+            gin |= bit
+    return gin
+
+
+@kernel
+def observe(v, gin_only, inputs):
+    """Writes what an actor reads of a view, besides the heuristic features, into an ``INPUTS`` record."""
+    encode_row(v, inputs.observation)
+    inputs.gin_only = 1 if gin_only else 0
+
+
+@kernel
+def _observe_views(views, inputs):
+    for i in range(views.shape[0]):
+        # A seat that declined a knock plays for gin, as in training.
+        observe(views[i], views[i].declined > 0, inputs[i])
+
+
+def observe_views(views: np.ndarray, features: int) -> np.ndarray:
+    """What an actor with so many heuristic features reads in play: ``uint8[n, N]`` of ``VIEW[n]``."""
+    inputs = np.zeros(len(views), INPUTS)
+    _observe_views(views, inputs)
+    if features:
+        _unbounded().write(views, inputs)
+    return bytes_of(inputs, features)
+
+
+@kernel
+def _write_features(views, styles, kinds, out):
+    for i in range(views.shape[0]):
+        outlook_rows(views[i], styles[kinds[i] if kinds.shape[0] else 0], out, i)
+
+
+class HeuristicFeatures:
+    """Writes the heuristic features of batches of views.
+
+    Args:
+        bounds: memory and attention (see ``agents.network.bounds``) of the readers; unbounded by default.
+        kinds: index of the bounds for each row of a batch; the first for all by default.
+    """
+
+    def __init__(self, bounds: Sequence[tuple[int, int]] = (), kinds: np.ndarray | None = None) -> None:
+        styles = [
+            style(_BOT, memory=remembered_discards, infer=int(noticed_actions > 0))
+            for remembered_discards, noticed_actions in bounds
+        ]
+        self.styles = np.concatenate(styles or [style(_BOT)])
+        self.kinds = np.zeros(0, np.int64) if kinds is None else np.asarray(kinds, np.int64)
+
+    def write(self, views: np.ndarray, inputs: np.ndarray) -> None:
+        """Writes the features of ``VIEW[n]`` into ``INPUTS[n]``."""
+        _write_features(views, self.styles, self.kinds, inputs["features"])
+
+
+@cache
+def _unbounded() -> HeuristicFeatures:
+    """The features of a reader who notices and remembers everything."""
+    return HeuristicFeatures()
+
+
+def actor_rows(
+    size: int,
+    views: np.ndarray,
+    observations: np.ndarray,
+    conditions: np.ndarray,
+    heuristic_features: HeuristicFeatures | None = None,
+) -> np.ndarray:
+    """What an actor reads, ``uint8[n, 521 + size]``, where a player's bounds have changed the observations.
+
+    Args:
+        size: number of heuristic features that the actor reads.
+        views: ``VIEW[n]``, for the heuristic features.
+        observations: ``uint8[n, 520]``.
+        conditions: ``uint8[n]``, 1 where the seat is committed to gin.
+        heuristic_features: writes them; unbounded by default.
+    """
+    inputs = np.zeros(len(observations), INPUTS)
+    inputs["observation"]["cells"] = observations
+    inputs["gin_only"] = conditions
+    if size:
+        (heuristic_features or _unbounded()).write(views, inputs)
+    return bytes_of(inputs, size)
+
+
+# --- what a critic is told besides --------------------------------------------------------------------------------------------------
 
 
 @kernel
@@ -46,7 +206,7 @@ def _deadwood_of_best(cards, size):
 
 
 @kernel
-def look_ahead(s, row):
+def _look_ahead(s, row):
     """Writes what the next cards of the stock will do to both hands: the first 12 of ``uint8[36]``.
 
     These are the deadwoods after 0 to 5 more turns if neither side takes an upcard and both keep their best cards: first the mover's, then
@@ -67,91 +227,29 @@ def look_ahead(s, row):
 
 
 @kernel
-def observe_state(s, gin_only, v, observations, i, seen):
-    """Writes what the seat to move sees, and what its critic sees besides.
+def observe_state(s, gin_only, v, inputs):
+    """Writes what the seat to move sees, and what its critic sees besides; all but the heuristic features and who plays.
 
     Args:
         s: the state.
         gin_only: ``uint8[2]``, 1 for a seat that is committed to gin.
         v: its view, which is written without the knocks that a commitment rules out.
-        observations: ``uint8[n, 520]``, of which row ``i`` is written.
-        i: the row.
-        seen: a record with the fields of ``SEEN``, written.
+        inputs: an ``INPUTS`` record, written.
     """
     seat = np.int64(s.turn)
     look(s, seat, v)
-    encode(v, observations, i)
+    observe(v, gin_only[seat], inputs)
     if gin_only[seat] and v.legal[1]:
         v.legal[1] = bind_to_gin(v.hand, v.legal[0], v.legal[1])
-    for k in range(3):
-        seen.legal[k] = v.legal[k]
-    seen.hidden = s.hands[1 - seat]
-    look_ahead(s, seen.secrets)
-    seen.conditions[0] = gin_only[seat]
-    seen.conditions[1] = gin_only[1 - seat]
-    seen.turn = seat
+    inputs.other_gin_only = gin_only[1 - seat]
+    hidden = s.hands[1 - seat]
+    for card in range(_CARDS):
+        inputs.hidden[card] = (hidden >> card) & 1
+    _look_ahead(s, inputs.secrets)
 
 
 @kernel
-def observe_states(states, gin_only, views, observations, seen):
-    """``observe_state`` for a batch: ``STATE[n]``, ``uint8[n, 2]``; writes ``VIEW[n]``, ``uint8[n, 520]`` and ``SEEN[n]``."""
+def observe_states(states, gin_only, views, inputs):
+    """``observe_state`` for a batch: ``STATE[n]``, ``uint8[n, 2]``; writes ``VIEW[n]`` and ``INPUTS[n]``."""
     for i in range(states.shape[0]):
-        observe_state(states[i], gin_only[i], views[i], observations, i, seen[i])
-
-
-def actor_inputs(
-    actor: FrozenActor,
-    views: np.ndarray,
-    observations: np.ndarray,
-    conditions: np.ndarray,
-    heuristic_features: HeuristicFeatures | None = None,
-) -> Tensor:
-    """An actor's inputs in play, in its dtype; arguments as in ``agents.network.features.actor_rows``."""
-    rows = actor_rows(actor.heuristic_features, views, observations, conditions, heuristic_features)
-    return torch.from_numpy(rows).to(actor.dtype)
-
-
-class PlayingActor(FrozenActor):
-    """An actor for play, asked with the numbers that a player has."""
-
-    def logits(
-        self,
-        views: np.ndarray,
-        observations: np.ndarray,
-        conditions: np.ndarray,
-        heuristic_features: HeuristicFeatures | None = None,
-    ) -> np.ndarray:
-        """The policy's logits ``float32[n, 107]``; arguments as in ``actor_inputs``."""
-        return self(actor_inputs(self, views, observations, conditions, heuristic_features)).numpy()
-
-
-def expand_cards(masks: Tensor) -> Tensor:
-    """Masks of cards ``int64[B]`` as booleans ``[B, 52]``."""
-    return ((masks[:, None] >> _CARDS.to(masks.device)) & 1).bool()
-
-
-def expand_legal(legal: Tensor) -> Tensor:
-    """Legal actions ``int64[B, 3]`` as booleans ``[B, 107]``."""
-    others = ((legal[:, 2:3] >> _CARDS[:3].to(legal.device)) & 1).bool()
-    return torch.cat([expand_cards(legal[:, 0]), expand_cards(legal[:, 1]), others], 1)
-
-
-@kernel
-def list_legal(legal, actions):
-    """The legal actions ``int64[B, K]`` of masks ``int64[B, 3]``: first the chosen ``actions`` (``[B]``), then the others, then -1s."""
-    most = 1
-    for i in range(legal.shape[0]):
-        most = max(most, popcount(legal[i, 0]) + popcount(legal[i, 1]) + popcount(legal[i, 2]))
-    found = np.full((legal.shape[0], most), np.int64(-1))
-    for i in range(legal.shape[0]):
-        found[i, 0] = actions[i]
-        at = 1
-        for deck in range(3):
-            left = legal[i, deck]
-            while left:
-                action = deck * 52 + popcount((left & -left) - 1)
-                left &= left - 1
-                if action != actions[i]:
-                    found[i, at] = action
-                    at += 1
-    return found
+        observe_state(states[i], gin_only[i], views[i], inputs[i])

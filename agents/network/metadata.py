@@ -11,8 +11,7 @@ from typing import Any
 
 from agents.config import MAX_LAYERS, WIDEST
 from agents.files import JsonError, read_json
-from agents.network.features import NUM_HEURISTIC_FEATURES
-from agents.network.layout import NUM_CONDITIONS
+from agents.network.inputs import NUM_CONDITIONS, NUM_HEURISTIC_FEATURES
 from ginenv.engine.actions import NUM_ACTIONS
 from ginenv.errors import GinError, must_be, quoted
 from ginenv.view.encoding import OBSERVATION_SIZE, OBSERVATION_VERSION

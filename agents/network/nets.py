@@ -1,7 +1,7 @@
 """Actor and critic, which share nothing: multilayer perceptrons, plain or with layers that treat the suits alike.
 
-The actor reads an observation (``ginenv.view.encoding``, 520 bytes), a condition (1 when the seat plays for gin only) and optionally
-heuristic features (``agents.network.features``). The critic also reads the opponent's hand and condition and what the stock will bring.
+The actor reads an observation, whether the seat plays for gin only, and optionally heuristic features. The critic also reads the opponent's
+hand and condition and what the stock will bring (``agents.network.inputs``).
 """
 
 from __future__ import annotations
@@ -11,23 +11,15 @@ import itertools
 from collections.abc import Sequence
 from typing import TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from agents.network.layout import FEATURES_SCALE, NUM_CONDITIONS
-from agents.network.suits import BySuit, SuitHead, SuitTrunk, columns_by_suit
+from agents.network.inputs import HeuristicFeatures, actor_rows, scales, suit_columns
+from agents.network.suits import BySuit, SuitHead, SuitTrunk
 from ginenv.engine.actions import NUM_ACTIONS
-from ginenv.view.encoding import FLAT_SCALE, OBSERVATION_SIZE
 
-# The critic reads what the next cards of the stock will do to both hands (``inputs.look_ahead``), as bytes of deadwood. Luck that it
-# foresees adds no noise to the advantages. In training it also reads which of the first 12 bots of the pool plays, in the mover's seat
-# and in the other: what a position is worth depends on it. All these numbers are 0 for a network, and wherever nobody knows.
-NUM_FUTURE = 12
-NUM_BOTS = 12
-NUM_SECRETS = NUM_FUTURE + 2 * NUM_BOTS
-SECRETS_SCALE = 1 / 32
-PRESENT = 32
 # Scale of the critics' values: one point of a hand (results have a standard deviation of 25 to 30 points), or a whole game (one hand
 # changes the chance of winning it by some 0.2).
 POINT_REWARD = 1 / 50
@@ -79,27 +71,19 @@ class _Reader(nn.Module):
 
     Args:
         widths: of the hidden layers.
-        width: number of inputs before the heuristic features.
-        heuristic_features: number of heuristic features, the last inputs.
+        heuristic_features: number of heuristic features that it reads.
         share_suits: whether the layers treat suits alike (``agents.network.suits``).
     """
 
-    def __init__(self, widths: Sequence[int], width: int, heuristic_features: int, share_suits: bool) -> None:
+    is_critic = False
+
+    def __init__(self, widths: Sequence[int], heuristic_features: int = 0, share_suits: bool = False) -> None:
         super().__init__()
         self.widths, self.heuristic_features, self.share_suits = tuple(widths), heuristic_features, share_suits
-        scale = torch.ones(width + heuristic_features)
-        scale[:OBSERVATION_SIZE] = torch.from_numpy(FLAT_SCALE)
-        scale[width:] = FEATURES_SCALE
-        seen = OBSERVATION_SIZE + NUM_CONDITIONS
-        hidden = seen + NUM_CONDITIONS if width > seen else None
-        single = [*range(OBSERVATION_SIZE, seen)]
-        if hidden is not None:
-            scale[hidden + 52 : width] = SECRETS_SCALE
-            single += [*range(seen, hidden), *range(hidden + 52, width)]
+        scale = torch.from_numpy(scales(heuristic_features, self.is_critic))
         self.trunk: Trunk | SuitTrunk
         if share_suits:
-            columns = columns_by_suit(width if heuristic_features else None, hidden, single)
-            self.trunk = SuitTrunk(columns, widths, scale)
+            self.trunk = SuitTrunk(*suit_columns(heuristic_features, self.is_critic), widths, scale)
         else:
             self.trunk = Trunk(widths, scale)
 
@@ -119,16 +103,10 @@ def _first(x: Tensor | BySuit, rows: int | None) -> Tensor | BySuit:
 
 
 class Actor(_Reader):
-    """The policy, with heads that guess the opponent's hand and its next action.
-
-    Args:
-        widths: of the hidden layers.
-        heuristic_features: number of heuristic features, the last inputs.
-        share_suits: whether the layers treat suits alike (``agents.network.suits``).
-    """
+    """The policy, with heads that guess the opponent's hand and its next action."""
 
     def __init__(self, widths: Sequence[int], heuristic_features: int = 0, share_suits: bool = False) -> None:
-        super().__init__(widths, OBSERVATION_SIZE + NUM_CONDITIONS, heuristic_features, share_suits)
+        super().__init__(widths, heuristic_features, share_suits)
         self.policy = self.head(2, NUM_ACTIONS - 104, 0.01)
         self.belief = self.head(1, 0, 0.01)
         self.next_action = self.head(2, NUM_ACTIONS - 104, 0.01)
@@ -137,7 +115,7 @@ class Actor(_Reader):
         """Logits of the policy ``[B, 107]``, of the opponent's cards ``[G, 52]`` and of its next action ``[G, 107]``.
 
         Args:
-            inputs: ``[B, 521 + heuristic features]``, the observation's bytes first, as floats; or the same by suit.
+            inputs: ``[B, 521 + heuristic features]``, bytes as floats; or the same by suit.
             guesses: for how many of the first rows to guess cards and next action (all by default).
         """
         x = self.trunk(inputs)
@@ -150,15 +128,16 @@ class Actor(_Reader):
 
 
 class Critic(_Reader):
-    """The value of a hand to the seat to move, given both hands, what the stock will bring and who plays; its arguments are ``Actor``'s."""
+    """The value of a hand to the seat to move, given both hands, what the stock will bring and who plays."""
+
+    is_critic = True
 
     def __init__(self, widths: Sequence[int], heuristic_features: int = 0, share_suits: bool = False) -> None:
-        width = OBSERVATION_SIZE + 2 * NUM_CONDITIONS + 52 + NUM_SECRETS
-        super().__init__(widths, width, heuristic_features, share_suits)
+        super().__init__(widths, heuristic_features, share_suits)
         self.value = self.head(0, 1, 0.1)
 
     def forward(self, inputs: Inputs) -> Tensor:
-        """Values ``[B]`` of ``[B, 610 + heuristic features]``: observation, conditions, opponent's hand, secrets, then these."""
+        """Values ``[B]`` of ``[B, 610 + heuristic features]``, bytes as floats; or the same by suit."""
         return self.value(self.trunk(inputs)).squeeze(-1)
 
 
@@ -215,6 +194,17 @@ class FrozenActor(_Frozen):
     def __call__(self, inputs: Inputs, head: str = "policy") -> Tensor:
         """Logits of one head as float32: ``policy [B, 107]``, ``belief [B, 52]`` or ``next_action [B, 107]``."""
         return self.outputs(inputs, head)
+
+    def logits(
+        self,
+        views: np.ndarray,
+        observations: np.ndarray,
+        conditions: np.ndarray,
+        heuristic_features: HeuristicFeatures | None = None,
+    ) -> np.ndarray:
+        """The policy's logits ``float32[n, 107]``; arguments as in ``agents.network.inputs.actor_rows``."""
+        rows = actor_rows(self.heuristic_features, views, observations, conditions, heuristic_features)
+        return self(torch.from_numpy(rows)).numpy()
 
 
 class FrozenCritic(_Frozen):

@@ -13,11 +13,17 @@ from typing import Any
 import numpy as np
 from safetensors import SafetensorError, deserialize
 
-from agents.network.features import ACTOR_INPUTS, NUM_HEURISTIC_FEATURES, HeuristicFeatures, actor_rows
-from agents.network.layout import FEATURES_SCALE, NUM_RANKS, NUM_SUITS, suit_columns
+from agents.network.inputs import (
+    ACTOR_INPUTS,
+    NUM_RANKS,
+    NUM_SUITS,
+    HeuristicFeatures,
+    actor_rows,
+    scales,
+    suit_columns,
+)
 from agents.network.metadata import METADATA, WEIGHTS, CheckpointError, check_weights, read_metadata
 from ginenv.engine.actions import NUM_ACTIONS
-from ginenv.view.encoding import FLAT_SCALE, OBSERVATION_SIZE
 
 
 @dataclass(frozen=True)
@@ -41,11 +47,9 @@ class NumpyActor:
         conditions: np.ndarray,
         heuristic_features: HeuristicFeatures | None = None,
     ) -> np.ndarray:
-        """The policy's logits ``float32[n, 107]``; arguments as in ``agents.network.features.actor_rows``."""
-        inputs = actor_rows(self.heuristic_features, views, observations, conditions, heuristic_features)
-        inputs[:, :OBSERVATION_SIZE] *= FLAT_SCALE
-        if self.heuristic_features:
-            inputs[:, -self.heuristic_features :] *= np.float32(FEATURES_SCALE)
+        """The policy's logits ``float32[n, 107]``; arguments as in ``agents.network.inputs.actor_rows``."""
+        rows = actor_rows(self.heuristic_features, views, observations, conditions, heuristic_features)
+        inputs = rows * scales(self.heuristic_features, is_critic=False)
         return self._by_suit(inputs) if self.share_suits else self._plain(inputs)
 
     def _plain(self, x: np.ndarray) -> np.ndarray:
@@ -57,9 +61,7 @@ class NumpyActor:
         raise AssertionError
 
     def _by_suit(self, inputs: np.ndarray) -> np.ndarray:
-        columns, of_none = suit_columns(
-            ACTOR_INPUTS if self.heuristic_features else None, None, [*range(OBSERVATION_SIZE, ACTOR_INPUTS)]
-        )
+        columns, of_none = suit_columns(self.heuristic_features, is_critic=False)
         suits, shared = inputs[:, columns], inputs[:, of_none]
         for number in itertools.count():
             if f"trunk.layers.{number}.pooled.weight" not in self.weights:
@@ -85,7 +87,6 @@ def load_numpy_actor(directory: Path) -> tuple[NumpyActor, dict[str, Any]]:
     path = directory / WEIGHTS
     name = check_weights(path, METADATA, metadata)
     features = metadata["heuristic_features"]
-    assert features in (0, NUM_HEURISTIC_FEATURES)
     try:
         weights = {key: _as_float32(value) for key, value in deserialize(path.read_bytes())}
         actor = NumpyActor(features, metadata["share_suits"], weights)

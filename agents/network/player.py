@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import torch
 
 from agents.network.checkpoint import CheckpointError, load_checkpoint
-from agents.network.commitment import bind_to_gin
-from agents.network.inputs import actor_inputs
+from agents.network.inputs import bind_to_gin, observe_views
 from agents.network.nets import FrozenActor, has_bfloat16_units
 from ginenv.bots.hand_kernels import choose_lay_off, choose_spread
 from ginenv.engine.actions import NUM_ACTIONS, PHASE_LAYOFF, PHASE_SPREAD
@@ -16,7 +16,6 @@ from ginenv.engine.jit import kernel, mix
 from ginenv.engine.state import as_batch
 from ginenv.errors import GinError, must_be
 from ginenv.tables.players import BasePlayer
-from ginenv.view.encoding import OBSERVATION_SIZE, encode
 from ginenv.view.sampling import sample_actions, write_policy
 from ginenv.view.view import VIEW
 
@@ -38,15 +37,12 @@ def network_directory(name: str) -> str:
 
 
 @kernel
-def _prepare(views, seed, obs, conditions, legal, words):
-    """Writes observations, conditions, legal actions and random words; a seat that declined a knock plays for gin, as in training."""
+def _prepare(views, seed, legal, words):
+    """Writes legal actions and random words; a seat that declined a knock plays for gin, as in training."""
     for i in range(views.shape[0]):
         v = views[i]
-        encode(v, obs, i)
-        bound = v.declined > 0
-        conditions[i] = 1 if bound else 0
         legal[i, 0] = v.legal[0]
-        legal[i, 1] = bind_to_gin(v.hand, v.legal[0], v.legal[1]) if bound else v.legal[1]
+        legal[i, 1] = bind_to_gin(v.hand, v.legal[0], v.legal[1]) if v.declined > 0 else v.legal[1]
         legal[i, 2] = v.legal[2]
         words[i] = mix(v.luck ^ mix(np.uint64(seed)))
 
@@ -94,12 +90,10 @@ class NetworkPlayer(BasePlayer):
     def _act(self, views: np.ndarray, policy: np.ndarray) -> np.ndarray:
         """Chooses, and writes the probabilities if there is room for them."""
         n = len(views)
-        obs = np.empty((n, OBSERVATION_SIZE), np.uint8)
-        conditions = np.empty(n, np.uint8)
         legal = np.empty((n, 3), np.int64)
         words = np.empty(n, np.uint64)
-        _prepare(views, self.seed & 0xFFFFFFFF, obs, conditions, legal, words)
-        logits = self.actor(actor_inputs(self.actor, views, obs, conditions)).numpy()
+        _prepare(views, self.seed & 0xFFFFFFFF, legal, words)
+        logits = self.actor(torch.from_numpy(observe_views(views, self.actor.heuristic_features))).numpy()
         if self.temperature not in (0.0, 1.0):
             logits /= self.temperature
         actions = np.empty(n, np.int64)

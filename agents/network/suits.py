@@ -10,11 +10,12 @@ import itertools
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from agents.network.layout import NUM_RANKS, NUM_SUITS, suit_columns
+from agents.network.inputs import NUM_RANKS, NUM_SUITS
 
 
 def sum_suits(suits: Tensor) -> Tensor:
@@ -93,39 +94,23 @@ class SuitHead(nn.Module):
         return torch.cat([cards, shared], 1)
 
 
-class Columns(NamedTuple):
-    """Which columns of a row of inputs belong to which suit (``int64[4, S]``), and which to none (``int64[K]``)."""
-
-    suits: Tensor
-    shared: Tensor
-
-
-def columns_by_suit(features: int | None, hidden: int | None, single: Sequence[int]) -> Columns:
-    """The columns, by suit, of inputs that begin with an observation.
-
-    Args:
-        features: first column of the heuristic features, if there are any.
-        hidden: first column of the opponent's hand, if it is read.
-        single: further columns that belong to no suit, in the order in which they are read.
-    """
-    return Columns(*map(torch.from_numpy, suit_columns(features, hidden, single)))
-
-
 class SuitTrunk(nn.Module):
     """Layers with ReLU that treat suits alike; a layer of width ``n`` has ``n`` numbers of each suit and ``n`` shared ones.
 
     Args:
-        columns: the inputs by suit.
+        suits: ``int64[4, S]``, the columns of each suit's inputs.
+        shared: ``int64[K]``, those of inputs that belong to no suit.
         widths: of the layers.
         scale: ``[inputs]``, of the inputs; it is folded into the first layer.
     """
 
-    def __init__(self, columns: Columns, widths: Sequence[int], scale: Tensor) -> None:
+    def __init__(self, suits: np.ndarray, shared: np.ndarray, widths: Sequence[int], scale: Tensor) -> None:
         super().__init__()
-        sizes = [(columns.suits.shape[1], len(columns.shared)), *((width, width) for width in widths)]
+        sizes = [(suits.shape[1], len(shared)), *((width, width) for width in widths)]
         self.layers = nn.ModuleList(SuitLayer(a, b, 2**0.5) for a, b in itertools.pairwise(sizes))
-        for name, value in (columns._asdict() | {"scale": scale}).items():
-            self.register_buffer(name, value, persistent=False)
+        self.register_buffer("suits", torch.from_numpy(suits), persistent=False)
+        self.register_buffer("shared", torch.from_numpy(shared), persistent=False)
+        self.register_buffer("scale", scale, persistent=False)
         self.suits: Tensor
         self.shared: Tensor
         self.scale: Tensor

@@ -10,13 +10,13 @@ Deals are those kept for reports; intervals are 95 %, clustered by deal (each is
 from __future__ import annotations
 
 import numpy as np
+import torch
 
 from agents.arena.hand_log import SideDecisions
 from agents.arena.results import Estimate, ratio
-from agents.network.inputs import actor_inputs
+from agents.network.inputs import observe_views
 from agents.network.nets import FrozenActor
 from ginenv.engine.actions import PHASE_DISCARD
-from ginenv.view.encoding import encode_views
 
 NUM_TURNS = 12
 _CARDS = np.arange(52)
@@ -29,9 +29,7 @@ def card_rows(masks: np.ndarray) -> np.ndarray:
 
 def belief_logits(actor: FrozenActor, views: np.ndarray) -> np.ndarray:
     """An actor's belief about the opponent's hand: ``VIEW[n]`` to logits ``float32[n, 52]``."""
-    # A seat that declined a knock plays for gin, as with ``NetworkPlayer``.
-    inputs = actor_inputs(actor, views, encode_views(views), (views["declined"] > 0).astype(np.uint8))
-    return actor(inputs, "belief").numpy()
+    return actor(torch.from_numpy(observe_views(views, actor.heuristic_features)), "belief").numpy()
 
 
 def counting_chances(views: np.ndarray) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.network.commitment import bind_to_gin
+from agents.network.inputs import bind_to_gin
 from ginenv.bots.hand_kernels import choose_lay_off, choose_spread, least_deadwood, unit
 from ginenv.engine.actions import KNOCK, PHASE_LAYOFF, PHASE_SPREAD, STOCK
 from ginenv.engine.jit import ctz, kernel, mix

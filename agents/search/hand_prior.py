@@ -8,13 +8,13 @@ import numpy as np
 import torch
 
 from agents.network.checkpoint import load_checkpoint
-from agents.network.inputs import actor_inputs
+from agents.network.inputs import observe_views
 from agents.network.nets import FrozenActor, has_bfloat16_units
 from agents.search.belief import FrozenHandModel, HandReading, load_hand_model
 from agents.search.hand_features import num_discards
 from ginenv.engine.actions import NUM_ACTIONS
 from ginenv.engine.jit import kernel
-from ginenv.view.encoding import OBSERVATION_SIZE, encode
+from ginenv.view.encoding import OBSERVATION_SIZE
 
 # One decision of a batch.
 DECISION = np.dtype(
@@ -29,20 +29,16 @@ DECISION = np.dtype(
 
 
 @kernel
-def _write_prior_inputs(views, obs, gin_only, discards):
+def _count_discards(views, counts):
     for i in range(views.shape[0]):
-        encode(views[i], obs, i)
-        # A seat that declined a knock plays for gin, as in training.
-        gin_only[i] = 1 if views[i].declined > 0 else 0
-        discards[i] = num_discards(views[i])
+        counts[i] = num_discards(views[i])
 
 
-def prior_inputs(views: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of ``VIEW[n]``: observations ``uint8[n, 520]``, whether the seat plays for gin ``uint8[n]``, opponent's discards ``int64[n]``."""
-    n = len(views)
-    found = np.empty((n, OBSERVATION_SIZE), np.uint8), np.empty(n, np.uint8), np.empty(n, np.int64)
-    _write_prior_inputs(views, *found)
-    return found
+def opponents_discards(views: np.ndarray) -> np.ndarray:
+    """The number of the opponent's discards in each of ``VIEW[n]``, at most ``MAX_DISCARDS``: ``int64[n]``."""
+    counts = np.empty(len(views), np.int64)
+    _count_discards(views, counts)
+    return counts
 
 
 class NetworkPrior:
@@ -64,12 +60,12 @@ class NetworkPrior:
 
     def __call__(self, views: np.ndarray) -> tuple[np.ndarray, HandReading | None]:
         """Returns ``DECISION[n]`` with ``logits`` and ``belief`` of ``VIEW[n]``, and the hand model's reading (``None`` without one)."""
-        obs, gin_only, discards = prior_inputs(views)
-        inputs = actor_inputs(self.actor, views, obs, gin_only)
+        inputs = torch.from_numpy(observe_views(views, self.actor.heuristic_features))
         belief = self.actor(inputs, "belief")
         decisions = np.zeros(len(views), DECISION)
         decisions["logits"] = self.actor(inputs).numpy()
         decisions["belief"] = belief.numpy()
         if self.hand_model is None:
             return decisions, None
-        return decisions, self.hand_model.read(inputs[:, :OBSERVATION_SIZE].float(), belief, torch.from_numpy(discards))
+        turns = torch.from_numpy(opponents_discards(views))
+        return decisions, self.hand_model.read(inputs[:, :OBSERVATION_SIZE].float(), belief, turns)

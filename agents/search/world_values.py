@@ -12,8 +12,7 @@ import numpy as np
 import torch
 
 from agents.network.checkpoint import CheckpointError, load_critic, read_metadata
-from agents.network.features import HeuristicFeatures
-from agents.network.inputs import SEEN, expand_cards, observe_states
+from agents.network.inputs import INPUTS, HeuristicFeatures, bytes_of, observe_states
 from agents.network.nets import GAME_REWARD, POINT_REWARD, FrozenCritic, has_bfloat16_units
 from agents.win_probability import EquityBank, chance_to_win, equity_bank, plays_for_points
 from ginenv.engine.actions import KNOCK, PHASE_OVER
@@ -22,7 +21,6 @@ from ginenv.engine.game import score_hand
 from ginenv.engine.jit import kernel, record_copy
 from ginenv.engine.melds import deadwood
 from ginenv.engine.rules import RULES, Rules
-from ginenv.view.encoding import OBSERVATION_SIZE
 from ginenv.view.view import VIEW
 
 # A world after a candidate.
@@ -163,11 +161,10 @@ class WorldValues:
     def _evaluate(self, branches: np.ndarray, index: np.ndarray) -> np.ndarray:
         """The critic's values, for their seats, of the worlds at ``index``, whose hands are in play."""
         n = len(index)
-        views = np.zeros(n, VIEW)
-        obs, seen = np.empty((n, OBSERVATION_SIZE), np.uint8), np.zeros(n, SEEN)
-        observe_states(branches["state"][index], branches["gin_only"][index], views, obs, seen)
-        cards = expand_cards(torch.from_numpy(seen["hidden"].copy())).view(torch.uint8).numpy()
-        rows = [obs, seen["conditions"], cards, seen["secrets"]]
-        inputs = np.concatenate([*rows, self.features(views)] if self.critic.heuristic_features else rows, 1)
-        worth = self.critic(torch.from_numpy(inputs)).numpy().astype(np.float64)
-        return np.where(seen["turn"] == branches["seat"][index], worth, -worth)
+        views, inputs = np.zeros(n, VIEW), np.zeros(n, INPUTS)
+        observe_states(branches["state"][index], branches["gin_only"][index], views, inputs)
+        if self.critic.heuristic_features:
+            self.features.write(views, inputs)
+        rows = bytes_of(inputs, self.critic.heuristic_features, is_critic=True)
+        worth = self.critic(torch.from_numpy(rows)).numpy().astype(np.float64)
+        return np.where(views["seat"] == branches["seat"][index], worth, -worth)

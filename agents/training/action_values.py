@@ -11,21 +11,17 @@ from collections.abc import Callable
 import numpy as np
 from torch import Tensor
 
-from agents.network.inputs import observe_state
 from agents.network.nets import Inputs
-from agents.training.batch_inputs import BatchInputs
-from agents.training.selfplay import Batch, Rollout, copy_state, declines, hand_reward, write_players
+from agents.training.batch import OTHER, VALUED, Batch
+from agents.training.selfplay import Rollout, copy_state, declines, hand_reward, observe_table
 from ginenv.engine.actions import NUM_ACTIONS, PHASE_OVER
 from ginenv.engine.engine import apply
 from ginenv.engine.jit import kernel
 from ginenv.view.sampling import list_actions
 from ginenv.view.view import VIEW
 
-# A row has a choice if its second most probable action is at least so probable. So many of the most probable actions are valued.
+# A row has a choice if its second most probable action is at least so probable.
 MIN_PROBABLE = 0.003
-VALUED = 3
-# An action that was not taken, or -1; its log-probability; and its advantage to the mover (first, its value).
-OTHER = np.dtype([("action", np.int64), ("logp", np.float32), ("advantage", np.float32)], align=True)
 
 
 @kernel
@@ -55,7 +51,7 @@ def _most_probable(step, logits, row, found):
 
 
 @kernel
-def _succeed(states, tables, games, steps, rows, logits, deals, equity, knocks, others, scratch, views, batch, where):
+def _succeed(states, tables, games, steps, rows, logits, deals, equity, knocks, others, scratch, views, inputs, where):
     """Writes the successors of the probable actions that were not taken, and the values of those that end the hand.
 
     Args:
@@ -71,7 +67,7 @@ def _succeed(states, tables, games, steps, rows, logits, deals, equity, knocks, 
         others: ``OTHER[N, VALUED]``, written.
         scratch: ``STATE[1]``.
         views: ``VIEW[M]``, written.
-        batch: ``Batch`` of M rows, written.
+        inputs: ``INPUTS[M]``, written.
         where: ``int64[M, 2]``, written: game and column of each successor.
 
     Returns:
@@ -104,8 +100,7 @@ def _succeed(states, tables, games, steps, rows, logits, deals, equity, knocks, 
                 gin_only[0], gin_only[1] = game.gin_only[0], game.gin_only[1]
                 if declines(after, t, game, seat, deals):
                     gin_only[seat] = 1
-                observe_state(after, gin_only, views[count], batch.obs, count, batch.steps[count])
-                write_players(batch.steps[count], t, deals.pool)
+                observe_table(after, gin_only, t, deals.pool, views[count], inputs[count])
                 where[count, 0], where[count, 1] = i, column
                 count += 1
             else:
@@ -117,71 +112,29 @@ def _succeed(states, tables, games, steps, rows, logits, deals, equity, knocks, 
 
 
 @kernel
-def _add_values(steps, batch, where, values, others):
+def _add_values(steps, views, where, values, others):
     """Adds the critic's values of the successors to the rewards of the actions that lead to them."""
     for m in range(where.shape[0]):
         i = where[m, 0]
-        same = batch.steps[m].turn == steps[i].turn
+        same = views[m].seat == steps[i].turn
         others[i, where[m, 1]].advantage += values[m] if same else -values[m]
 
 
-@kernel
-def action_advantages(steps, others):
-    """Turns values of actions into advantages: over the policy's mean of the actions that were valued, that which was taken included.
-
-    Args:
-        steps: ``STEP[T + 1, N]`` with values. The advantage of the action taken is written as ``choice``, NaN where no other was valued,
-            and as ``sampled``, since what the draw brought is no merit of the state or of earlier actions.
-        others: ``OTHER[T, N, VALUED]``, rewritten.
-    """
-    for t in range(steps.shape[0] - 1):
-        for i in range(steps.shape[1]):
-            step, after = steps[t, i], steps[t + 1, i]
-            step.choice = np.nan
-            step.sampled = 0.0
-            if others[t, i, 0].action < 0:
-                continue
-            sign = 1.0 if step.turn == 0 else -1.0
-            taken = step.reward * sign
-            if not step.done:
-                taken += after.value if after.turn == step.turn else -after.value
-            chance = np.exp(step.logp)
-            mean, total = chance * taken, chance
-            for j in range(others.shape[2]):
-                if others[t, i, j].action >= 0:
-                    chance = np.exp(others[t, i, j].logp)
-                    mean += chance * others[t, i, j].advantage
-                    total += chance
-            mean /= total
-            step.choice = step.sampled = taken - mean
-            for j in range(others.shape[2]):
-                if others[t, i, j].action >= 0:
-                    others[t, i, j].advantage -= mean
-
-
 class ActionValues:
-    """Values, in one thread's games, of probable actions that were not taken.
+    """Values, in one thread's games, of probable actions that were not taken; written into ``others`` of the rollout's batch.
 
     Args:
         rollout: the games.
-        others: ``OTHER[num_steps, games, VALUED]``, written.
-        inputs: makes the networks' inputs of a batch.
     """
 
-    def __init__(self, rollout: Rollout, others: np.ndarray, inputs: Callable[[Batch], BatchInputs]) -> None:
-        size = rollout.num_tables * VALUED
-        self.rollout, self.others = rollout, others
+    def __init__(self, rollout: Rollout) -> None:
+        size, batch = rollout.num_tables * VALUED, rollout.batch
+        self.rollout, self.others = rollout, batch.others
         self.views, self.where = np.zeros(size, VIEW), np.zeros((size, 2), np.int64)
-        self.batch = Batch(*(np.zeros((1, size, *array.shape[2:]), array.dtype) for array in rollout.batch))
-        self.inputs = inputs(self.batch)
+        self.batch = Batch.empty((0, size), batch.network, batch.device, batch.dtype)
 
     def gather(
-        self,
-        step: int,
-        rows: np.ndarray,
-        logits: np.ndarray,
-        knocks: bool,
-        critic: Callable[[Inputs], Tensor],
+        self, step: int, rows: np.ndarray, logits: np.ndarray, knocks: bool, critic: Callable[[Inputs], Tensor]
     ) -> None:
         """Values actions that were not drawn, before those that were are played.
 
@@ -192,27 +145,14 @@ class ActionValues:
             knocks: whether decisions to knock are valued.
             critic: values inputs.
         """
-        rollout, flat = self.rollout, self.inputs.batch
+        rollout, inputs = self.rollout, self.batch.inputs[0]
         steps, others = rollout.steps[step], self.others[step]
-        count = _succeed(
-            rollout.states,
-            rollout.tables,
-            rollout.games,
-            steps,
-            rows,
-            logits,
-            rollout.deals,
-            rollout.equity,
-            knocks,
-            others,
-            rollout.scratch,
-            self.views,
-            flat,
-            self.where,
-        )
+        tables, written = (rollout.states, rollout.tables, rollout.games), (self.views, inputs, self.where)
+        deals, equity = rollout.deals, rollout.equity
+        count = _succeed(*tables, steps, rows, logits, deals, equity, knocks, others, rollout.scratch, *written)
         if not count:
             return
-        if flat.features.size:
-            rollout.features(self.views[:count], flat.features[:count])
-        values = critic(self.inputs.read(np.arange(count))[1]).cpu().numpy()
-        _add_values(steps, flat, self.where[:count], values, others)
+        if self.batch.features:
+            rollout.features.write(self.views[:count], inputs[:count])
+        values = critic(self.batch.read(np.arange(count))[1]).cpu().numpy()
+        _add_values(steps, self.views[:count], self.where[:count], values, others)

@@ -13,12 +13,11 @@ import torch
 
 from agents.arena.hand_log import watch_hands
 from agents.deal_streams import Domain
-from agents.network.inputs import expand_legal
 from agents.network.player import NetworkPlayer
 from agents.reports.beliefs import NUM_TURNS, BeliefMeter
+from agents.training.batch import finished, generalised_advantages
 from agents.training.learner import Learner
 from agents.training.ppo import log_probabilities, relative_entropy
-from agents.training.selfplay import finished, generalised_advantages
 from ginenv.engine.actions import KNOCK, STOCK
 from ginenv.engine.rules import get_rules
 from ginenv.view.encoding import NUM_PLANES
@@ -48,22 +47,23 @@ def entropies(learner: Learner) -> dict[str, float]:
 
     ``knock`` is the entropy of the choice whether to knock, in bits, where knocking and not knocking are both possible.
     """
-    batch = learner.inputs.batch
     rows = _some(np.flatnonzero(learner.steps["learns"]), learner.batches)
     if not rows.size:
         return {}
-    legal = expand_legal(torch.from_numpy(batch.steps["legal"][rows]))
-    logps = log_probabilities(torch.from_numpy(learner.logits(rows)), legal)
+    actions = learner.batch.minibatch(rows, 1).actions.cpu()
+    legal = actions >= 0
+    logps = log_probabilities(torch.from_numpy(learner.logits(rows)).gather(1, actions.clamp(min=0)), legal)
     entropy = relative_entropy(logps, legal).numpy()
     found = {}
-    facts = batch.obs[rows, _FACTS_AT : _FACTS_AT + len(_PHASES)]
+    facts = learner.batch.inputs.reshape(-1)["observation"]["cells"][rows, _FACTS_AT : _FACTS_AT + len(_PHASES)]
     for k, name in enumerate(_PHASES):
         chosen = facts[:, k] == 1
         if chosen.any():
             found[name] = float(entropy[chosen].mean())
-    both = (legal[:, KNOCK:STOCK].any(1) & legal[:, :KNOCK].any(1)).numpy()
+    is_knock = (actions >= KNOCK) & (actions < STOCK)
+    both = (is_knock.any(1) & ((actions >= 0) & (actions < KNOCK)).any(1)).numpy()
     if both.any():
-        knocks = logps.exp()[:, KNOCK:STOCK].sum(1).numpy()[both].clip(1e-6, 1 - 1e-6)
+        knocks = (logps.exp() * is_knock).sum(1).numpy()[both].clip(1e-6, 1 - 1e-6)
         found["knock"] = float(-(knocks * np.log2(knocks) + (1 - knocks) * np.log2(1 - knocks)).mean())
     return found
 

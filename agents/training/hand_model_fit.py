@@ -31,13 +31,14 @@ from agents.opponent_model.turns import MAX_TURNS, TURN
 from agents.reports.terminal import plain_console
 from agents.search.belief import HandModel, save_hand_model
 from agents.search.hand_features import NUM_FEATURES, write_features
-from agents.search.hand_prior import NetworkPrior, prior_inputs
+from agents.search.hand_prior import NetworkPrior, opponents_discards
 from agents.search.worlds import draw_hands
 from ginenv.engine.actions import PHASE_DISCARD
 from ginenv.engine.jit import kernel
 from ginenv.engine.rules import get_rules
 from ginenv.errors import GinError, check_integer
 from ginenv.tables.players import Player, make_player
+from ginenv.view.encoding import encode_views
 
 DRAWN = 32
 # Hands of a round against each opponent, and the share of positions used.
@@ -100,12 +101,11 @@ def sample(checkpoint: str, seed: int, share: float = 1.0) -> Samples:
         opponent = load_network(checkpoint, seed + 1) if name == "itself" else make_player(name, seed=seed)
         views, hidden = positions(player, opponent, max(2, int(count * share)), 16 * seed + k)
         decisions, _ = prior(views)
-        obs, _, discards = prior_inputs(views)
         hands = np.zeros((len(views), 1 + DRAWN), np.int64)
         hands[:, 0] = hidden
         features = np.zeros((*hands.shape, NUM_FEATURES), np.float32)
         _draw(views, decisions, np.zeros(MAX_TURNS, TURN), np.uint64(16 * seed + k), hands, features)
-        parts.append((obs, decisions["belief"], hands, features, discards))
+        parts.append((encode_views(views), decisions["belief"], hands, features, opponents_discards(views)))
     return Samples(*(torch.from_numpy(np.concatenate(columns)) for columns in zip(*parts, strict=True)))
 
 

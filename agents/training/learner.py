@@ -13,48 +13,51 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from agents.config import TrainConfig
-from agents.network.features import NUM_HEURISTIC_FEATURES
-from agents.network.inputs import list_legal
-from agents.network.nets import (
-    Actor,
-    Critic,
-    FrozenActor,
-    FrozenCritic,
-    copy_folded,
-    folded_copy,
-    has_bfloat16_units,
-)
-from agents.training.action_values import OTHER, VALUED, ActionValues
-from agents.training.batch_inputs import BatchInputs
+from agents.network.inputs import NUM_HEURISTIC_FEATURES
+from agents.network.nets import Actor, Critic, FrozenActor, FrozenCritic, copy_folded, folded_copy, has_bfloat16_units
+from agents.network.player import NetworkPlayer
+from agents.training.action_values import ActionValues
+from agents.training.batch import Batch
 from agents.training.distributed import Workers
-from agents.training.opponents import Opponents
 from agents.training.resume import ResumeFiles
-from agents.training.selfplay import Batch, Rollout, make_batch
+from agents.training.selfplay import Rollout
 from ginenv.errors import GinError
 
 # A batch that moves the policy this far has broken it.
 COLLAPSE_KL = 0.5
+MAX_GRAD_NORM = 0.5
 # The part of a run over which the commitment to gin moves from its first to its last value.
 COMMITMENT_FADES = 0.1, 0.4
 # Rows computed at once: on a CPU as many as stay in a core's cache.
 CPU_CHUNK, DEVICE_CHUNK = 1024, 16384
-# Batches between two copies of the policy that stay as opponents.
-SNAPSHOT_EVERY = 40
+# Batches between two copies of the policy that stay as opponents, and how many stay.
+SNAPSHOT_EVERY, NUM_PAST_POLICIES = 40, 6
 # Batches between two copies of what was learned; a broken run goes back to the latest copy.
 _COPY_EVERY = 20
 # Attributes that ``state_dict`` holds, each under its own name.
 _NETWORKS = ("actor", "critic", "ema", "start")
 _COUNTERS = ("decisions", "batches", "seconds", "lr_factor", "updates")
-_LOSS_FIELDS = ("hidden", "logp", "advantage", "returns", "next_action", "waiting", "choice")
 Given = TypeVar("Given")
 Found = TypeVar("Found")
+
+
+class Networks(NamedTuple):
+    """What a loss is computed with: copies of the networks that learn, and the policy to which they are held, if there is one."""
+
+    actor: Actor
+    critic: Critic
+    start: FrozenActor | None
+
+
+# The mean loss over some rows of the batch, and its terms.
+Loss = Callable[[Networks, np.ndarray], tuple[Tensor, dict[str, Tensor]]]
 
 
 class Learner:
@@ -66,12 +69,7 @@ class Learner:
         start: network to begin from instead of a fresh one.
     """
 
-    def __init__(
-        self,
-        config: TrainConfig,
-        out: Path | None = None,
-        start: Actor | None = None,
-    ) -> None:
+    def __init__(self, config: TrainConfig, out: Path | None = None, start: Actor | None = None) -> None:
         self.config = config
         self.workers = Workers(config.device)
         self.files = None if out is None else ResumeFiles(out, self.workers)
@@ -83,32 +81,21 @@ class Learner:
             # The pool's threads share the work. Torch's own would occupy the cores that the pool needs while they wait between operations.
             torch.set_num_threads(1)
         self.pool = ThreadPoolExecutor(self.threads, initializer=torch.set_num_threads, initargs=(1,))
-        # Every thread of every process plays its own games.
-        self.opponents = Opponents(config, self.threads)
         self._make_networks(start)
-        self.batch = make_batch(config)
-        self.steps = self.batch.steps[:-1]
-        self.action_values: list[ActionValues] = []
         faster = self.device.type != "cpu" or has_bfloat16_units()
-        self._set_arithmetic(config.bfloat16 == "yes" or (config.bfloat16 == "auto" and faster))
-        bounds = np.linspace(0, config.num_envs, self.threads + 1).astype(int).tolist()
-        self.columns = [slice(a, b) for a, b in itertools.pairwise(bounds)]
+        self.bfloat16 = config.bfloat16 == "yes" or (config.bfloat16 == "auto" and faster)
+        shape = config.num_steps, config.num_envs
+        self.batch = Batch.empty(shape, config.network, self.device, torch.float32, config.q_weight > 0)
+        # Every thread of every process plays its own games.
+        ends = np.linspace(0, config.num_envs, self.threads + 1).astype(int).tolist()
+        self.columns = [slice(a, b) for a, b in itertools.pairwise(ends)]
         self.rollouts = [
-            Rollout(
-                config,
-                Batch(*(array[:, games] for array in self.batch)),
-                self.rank * self.threads + thread,
-                self.opponents.seated(thread),
-            )
+            Rollout(config, self.batch.part(games), self.rank * self.threads + thread, thread)
             for thread, games in enumerate(self.columns)
         ]
-        # Probable actions that were not taken, if their values are wanted.
-        self.others = np.zeros((*self.steps.shape, VALUED if config.q_weight else 0), OTHER)
-        self.action_values = [
-            ActionValues(rollout, self.others[:, games], self._inputs_of)
-            for rollout, games in zip(self.rollouts, self.columns, strict=True)
-            if config.q_weight
-        ]
+        self.action_values = [ActionValues(rollout) for rollout in self.rollouts if config.q_weight]
+        self.past_policies: list[Actor] = []
+        self._set_arithmetic()
         # Permutations of minibatches are drawn from it.
         self.generator = torch.Generator().manual_seed(config.seed + 17 * self.rank)
         self.decisions = 0
@@ -123,11 +110,11 @@ class Learner:
 
     def _make_networks(self, start: Actor | None) -> None:
         config, network = self.config, self.config.network
-        extras = NUM_HEURISTIC_FEATURES * network.heuristic_features, network.share_suits
-        self.actor = Actor(network.actor, *extras).to(self.device)
+        form = NUM_HEURISTIC_FEATURES * network.heuristic_features, network.share_suits
+        self.actor = Actor(network.actor, *form).to(self.device)
         if start is not None:
             self.actor.load_state_dict(start.state_dict())
-        self.critic = Critic(network.critic, *extras).to(self.device)
+        self.critic = Critic(network.critic, *form).to(self.device)
         self.ema = copy.deepcopy(self.actor)
         # The policy is held to what it begins from.
         self.start = copy.deepcopy(self.actor) if config.kl_to_start_coef else None
@@ -136,25 +123,24 @@ class Learner:
             for name in ("actor", "critic")
         }
 
-    def _set_arithmetic(self, bfloat16: bool) -> None:
-        self.bfloat16 = bfloat16
-        # Players that do not learn are on the CPU.
-        self.opponents.bfloat16 = bfloat16 and (self.device.type == "cpu" or has_bfloat16_units())
-        self.inputs = self._inputs_of(self.batch)
-        for values in self.action_values:
-            values.inputs = self._inputs_of(values.batch)
+    def _set_arithmetic(self) -> None:
+        dtype = torch.bfloat16 if self.bfloat16 else torch.float32
+        for batch in (self.batch, *(values.batch for values in self.action_values)):
+            batch.dtype = dtype
         # What gradients are computed with: the learning networks, cast once for each gradient step.
-        self.copies = folded_copy(self.actor, self.inputs.dtype), folded_copy(self.critic, self.inputs.dtype)
+        self.copies = folded_copy(self.actor, dtype), folded_copy(self.critic, dtype)
         self._freeze()
-
-    def _inputs_of(self, batch: Batch) -> BatchInputs:
-        return BatchInputs(batch, self.config.network.share_suits, self.device, self.bfloat16)
 
     def _freeze(self) -> None:
         """Copies the networks as they are now, for play and values."""
         self.frozen_actor = FrozenActor(self.actor, self.bfloat16)
         self.frozen_critic = FrozenCritic(self.critic, self.bfloat16)
         self.frozen_start = None if self.start is None else FrozenActor(self.start, self.bfloat16)
+
+    @property
+    def steps(self) -> np.ndarray:
+        """The batch's half-moves that were played, ``STEP[num_steps, num_envs]``."""
+        return self.batch.steps[:-1]
 
     # --- computing --------------------------------------------------------------------------------------------------------------
 
@@ -169,75 +155,108 @@ class Learner:
         """Calls ``work`` for every part, in the threads of the pool if there is more than one; returns the results in their order."""
         return list((self.pool.map if self.threads > 1 else map)(work, parts))
 
-    def chunks(self, rows: np.ndarray) -> list[np.ndarray]:
+    def _chunks(self, rows: np.ndarray) -> list[np.ndarray]:
         """Some rows in chunks that are computed at once; on the CPU there is one for each thread or more."""
         size = DEVICE_CHUNK
         if self.device.type == "cpu":
             size = max(1, min(CPU_CHUNK, -(-len(rows) // self.threads)))
         return [rows[start : start + size] for start in range(0, len(rows), size)]
 
-    def fields(self, rows: np.ndarray) -> dict[str, Tensor]:
-        """The fields of a batch's rows that the losses need."""
-        steps = self.inputs.batch.steps
-        return {name: torch.from_numpy(steps[name][rows]).to(self.device) for name in _LOSS_FIELDS}
-
-    def other_actions(self, rows: np.ndarray) -> dict[str, Tensor]:
-        """The fields of ``OTHER`` of a batch's rows, each ``[B, VALUED]``."""
-        others = self.others.reshape(-1, self.others.shape[-1])[rows]
-        return {name: torch.from_numpy(others[name]).to(self.device) for name in OTHER.names or ()}
-
-    def legal_actions(self, rows: np.ndarray) -> Tensor:
-        """The legal actions ``int64[B, K]`` of a batch's rows: first the chosen one, then the others, then -1s."""
-        steps = self.inputs.batch.steps
-        return torch.from_numpy(list_legal(steps["legal"][rows], steps["action"][rows])).to(self.device)
-
-    def observations(self, rows: np.ndarray) -> Tensor:
-        """The observations of a batch's rows."""
-        return torch.from_numpy(self.inputs.batch.obs[rows]).to(self.device)
-
     def logits(self, rows: np.ndarray) -> np.ndarray:
         """The logits ``float32[B, 107]`` of the policy that plays the batch, computed in the calling thread."""
-        return self.frozen_actor(self.inputs.read(rows)[0]).cpu().numpy()
+        return self.frozen_actor(self.batch.read(rows)[0]).cpu().numpy()
 
     def values(self, rows: np.ndarray, committed: bool = False) -> np.ndarray:
-        """The values ``float32[B]`` of the critic as it was when the batch began; ``committed`` as in ``BatchInputs.read``."""
+        """The values ``float32[B]`` of the critic as it was when the batch began; ``committed`` as in ``Batch.read``."""
         found = self.in_threads(
-            lambda part: self.frozen_critic(self.inputs.read(part, committed)[1]), self.chunks(rows)
+            lambda part: self.frozen_critic(self.batch.read(part, committed)[1]), self._chunks(rows)
         )
         return torch.cat(found).cpu().numpy()
 
-    def refresh_copies(self) -> None:
-        """Brings ``copies`` up to date."""
-        copy_folded(self.actor, self.copies[0])
-        copy_folded(self.critic, self.copies[1])
+    def backward(self, loss: Loss, rows: np.ndarray) -> dict[str, float]:
+        """Sets the gradients of both networks for some rows of the batch; returns the loss's terms.
 
-    def set_gradients(self, gradients: list[Tensor]) -> None:
-        """Sets the networks' gradients, given those of ``copies`` in float32."""
+        Threads take chunks of the rows, and the chunks' gradients are added in a fixed order: a result depends on the number of threads,
+        never on their timing.
+        """
+        for network, made in zip((self.actor, self.critic), self.copies, strict=True):
+            copy_folded(network, made)
+        parameters = [parameter for network in self.copies for parameter in network.parameters()]
+        networks = Networks(*self.copies, self.frozen_start)
+
+        def of_chunk(part: np.ndarray) -> tuple[list[Tensor], dict[str, Tensor]]:
+            total, terms = loss(networks, part)
+            share = len(part) / len(rows)
+            gradients = [gradient.float() for gradient in torch.autograd.grad(total * share, parameters)]
+            return gradients, {name: value.detach() * share for name, value in terms.items()}
+
+        (gradients, terms), *others = self.in_threads(of_chunk, self._chunks(rows))
+        for more, more_terms in others:
+            gradients = [one + other for one, other in zip(gradients, more, strict=True)]
+            terms = {name: value + more_terms[name] for name, value in terms.items()}
         for parameter, gradient in zip(self.parameters(), gradients, strict=True):
             parameter.grad = gradient
         for weight, scale in self.actor.trunk.scaled() + self.critic.trunk.scaled():
             assert weight.grad is not None
             weight.grad *= scale
+        # One wait for the device, not one for each term.
+        return dict(zip(terms, torch.stack(list(terms.values())).tolist(), strict=True))
+
+    def step(self, name: str) -> None:
+        """Takes an optimiser step of ``actor`` or ``critic`` with the gradients that were set; the actor's moves the averaged weights."""
+        parameters = list(getattr(self, name).parameters())
+        self.workers.average_gradients(parameters)
+        nn.utils.clip_grad_norm_(parameters, MAX_GRAD_NORM)
+        self.optimisers[name].step()
+        if name == "actor":
+            self._update_ema()
 
     def parameters(self) -> list[nn.Parameter]:
         """The parameters of both networks that learn."""
         return [*self.actor.parameters(), *self.critic.parameters()]
 
+    @torch.no_grad()
+    def _update_ema(self) -> None:
+        """Moves the averaged weights towards the actor, faster early in a run."""
+        self.updates += 1
+        decay = min(self.config.ema_decay, self.updates / (self.updates + 10))
+        for ours, theirs in zip(self.ema.parameters(), self.actor.parameters(), strict=True):
+            ours.lerp_(theirs, 1 - decay)
+
     # --- course of the run ------------------------------------------------------------------------------------------------------
 
     def begin_batch(self) -> None:
         """Takes copies of the networks to play with, and at intervals to go back to or to play against."""
-        config, opponents = self.config, self.opponents
-        if config.past_policy_share and self.batches and self.batches % SNAPSHOT_EVERY == 0:
-            opponents.add_past_policy(self.ema, self.generator)
-            self._share_games()
+        if self.config.past_policy_share and self.batches and self.batches % SNAPSHOT_EVERY == 0:
+            self.past_policies.append(copy.deepcopy(self.ema).cpu())
+            if len(self.past_policies) > NUM_PAST_POLICIES:
+                # One of the older half goes. Games against it go on against its successor in the list.
+                older = len(self.past_policies) // 2 + 1
+                del self.past_policies[int(torch.randint(older, (1,), generator=self.generator))]
+            self._seat_past_policies()
         if self.batches % _COPY_EVERY == 0:
             self._safe = self.learned()
         self._freeze()
+        self.imitating = self.is_to_imitate
+        for rollout in self.rollouts:
+            rollout.set_commitment(self.commitment())
+            rollout.tally[:] = 0
 
-    def _share_games(self) -> None:
+    def _seat_past_policies(self) -> None:
+        """Every past policy plays in one thread alone, if there are enough of them: the more rows a network has, the less each costs."""
+        frozen = [FrozenActor(actor, self._plays_bfloat16) for actor in self.past_policies]
         for thread, rollout in enumerate(self.rollouts):
-            rollout.set_opponents(*self.opponents.seated(thread))
+            seeds = range(1000 * (thread + 1), 1000 * (thread + 1) + len(frozen))
+            players = [
+                NetworkPlayer(actor, seed, name="past policy") for actor, seed in zip(frozen, seeds, strict=True)
+            ]
+            few = len(frozen) < self.threads
+            rollout.set_past_policies(players, [few or k % self.threads == thread for k in range(len(frozen))])
+
+    @property
+    def _plays_bfloat16(self) -> bool:
+        """Whether networks that play on the CPU multiply in bfloat16."""
+        return self.bfloat16 and (self.device.type == "cpu" or has_bfloat16_units())
 
     def progress(self) -> float:
         """The fraction of the run that is over."""
@@ -265,17 +284,9 @@ class Learner:
                 group["lr"] = rate
         return rate
 
-    @torch.no_grad()
-    def update_ema(self) -> None:
-        """Moves the averaged weights towards the actor, faster early in a run."""
-        self.updates += 1
-        decay = min(self.config.ema_decay, self.updates / (self.updates + 10))
-        for ours, theirs in zip(self.ema.parameters(), self.actor.parameters(), strict=True):
-            ours.lerp_(theirs, 1 - decay)
-
     def averaged(self) -> FrozenActor:
         """The actor with averaged weights as it is now, to play on the CPU."""
-        return FrozenActor(copy.deepcopy(self.ema).cpu(), self.opponents.bfloat16)
+        return FrozenActor(copy.deepcopy(self.ema).cpu(), self._plays_bfloat16)
 
     # --- state ------------------------------------------------------------------------------------------------------------------
 
@@ -321,7 +332,7 @@ class Learner:
         return self.learned() | {
             "bfloat16": self.bfloat16,
             "rollouts": [rollout.state_dict() for rollout in self.rollouts],
-            "past_policies": self.opponents.state_dict(),
+            "past_policies": [copy.deepcopy(actor.state_dict()) for actor in self.past_policies],
             "generator": self.generator.get_state(),
             "torch": torch.get_rng_state(),
             **{name: getattr(self, name) for name in _COUNTERS},
@@ -332,9 +343,12 @@ class Learner:
         self._restore(saved)
         if self.config.bfloat16 == "auto" and self.bfloat16 != saved["bfloat16"]:
             # A run keeps the arithmetic that it began with.
-            self._set_arithmetic(saved["bfloat16"])
-        self.opponents.load_state_dict(saved["past_policies"], self.ema)
-        self._share_games()
+            self.bfloat16 = saved["bfloat16"]
+            self._set_arithmetic()
+        self.past_policies = [copy.deepcopy(self.ema).cpu() for _ in saved["past_policies"]]
+        for actor, weights in zip(self.past_policies, saved["past_policies"], strict=True):
+            actor.load_state_dict(weights)
+        self._seat_past_policies()
         if len(saved["rollouts"]) == self.threads:
             for rollout, state in zip(self.rollouts, saved["rollouts"], strict=True):
                 rollout.load_state_dict(state)

@@ -19,14 +19,13 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
-from agents.network.inputs import expand_cards
+from agents.config import TrainConfig
 from agents.network.nets import ILLEGAL
-from agents.training.action_values import action_advantages
-from agents.training.learner import Learner
-from agents.training.selfplay import generalised_advantages, write_next_actions
+from agents.training.batch import Batch, Minibatch, action_advantages, generalised_advantages, write_next_actions
+from agents.training.learner import Learner, Networks
 from ginenv.engine.actions import KNOCK, STOCK
 from ginenv.errors import GinError
 
@@ -34,7 +33,6 @@ from ginenv.errors import GinError
 MAX_KNOCK_ODDS = 3.5
 # One row in this many trains the heads that predict the opponent's cards and next action.
 PREDICTION_ROWS = 4
-MAX_GRAD_NORM = 0.5
 # Lambda of generalised advantage estimation over all half-moves.
 GAE_LAMBDA = 0.9
 # Weights of the losses of the heads that predict the opponent's cards and its next action.
@@ -82,7 +80,6 @@ def train(learner: Learner, after_batch: AfterBatch) -> None:
 def collect(learner: Learner) -> None:
     """Plays ``num_steps`` half-moves of every game into the batch with the present policy."""
     learner.begin_batch()
-    learner.imitating = learner.is_to_imitate
     for engine, inference in learner.in_threads(partial(_play_games, learner), range(learner.threads)):
         learner.budget["engine"] += engine / learner.threads
         learner.budget["inference"] += inference / learner.threads
@@ -90,26 +87,23 @@ def collect(learner: Learner) -> None:
 
 def _play_games(learner: Learner, thread: int) -> tuple[float, float]:
     """Plays one thread's games and returns the seconds of the engine and of inference; kernels and products let other threads run."""
-    config, rollout, opponents = learner.config, learner.rollouts[thread], learner.opponents
-    rollout.set_commitment(learner.commitment())
-    first, spent = learner.columns[thread].start, [0.0, 0.0]
-    rollout.tally[:] = 0
+    config, rollout, games = learner.config, learner.rollouts[thread], learner.columns[thread]
+    spent = [0.0, 0.0]
     for step in range(config.num_steps):
         began = time.perf_counter()
-        rollout.observe(step)
-        rows = rollout.choosing(step)
+        rows = rollout.observe(step)
         seen = time.perf_counter()
-        logits = learner.logits(step * config.num_envs + first + rows)
+        logits = learner.logits(step * config.num_envs + games.start + rows)
         rollout.sample(step, rows, logits)
         if learner.imitating:
-            learner.others[step, learner.columns[thread]] = (-1, 0, 0)
+            learner.batch.others[step, games] = (-1, 0, 0)
         elif config.q_weight:
             # A declined knock may commit its seat to gin, so its value is not that of a free choice; such decisions have their own loss.
             knocks = not learner.commitment()
             learner.action_values[thread].gather(step, rows, logits, knocks, learner.frozen_critic)
-        opponents.act(rollout, step)
+        rollout.ask_opponents(step)
         if learner.imitating:
-            opponents.imitate(rollout, step, thread)
+            rollout.imitate(step)
         chosen = time.perf_counter()
         rollout.advance(step)
         spent[0] += time.perf_counter() - chosen + seen - began
@@ -123,31 +117,31 @@ def _play_games(learner: Learner, thread: int) -> tuple[float, float]:
 
 def compute_advantages(learner: Learner) -> None:
     """Writes values, advantages, returns and the advantage of knocking over waiting into the batch."""
-    config, batch, steps = learner.config, learner.batch.steps, learner.steps
-    batch["value"] = learner.values(np.arange(batch.size)).reshape(batch.shape)
+    config, batch, steps = learner.config, learner.batch, learner.batch.steps
+    steps["value"] = learner.values(np.arange(steps.size)).reshape(steps.shape)
     if config.q_weight:
-        action_advantages(batch, learner.others)
-    generalised_advantages(batch, GAE_LAMBDA)
-    write_next_actions(steps)
+        action_advantages(steps, batch.others)
+    generalised_advantages(steps, GAE_LAMBDA)
+    write_next_actions(learner.steps)
     # How much better knocking at once is than playing on for gin: the worth of a knock is known, and that of waiting is the critic's
     # value of the same state under the commitment to gin.
-    flat = steps.reshape(-1)
-    flat["waiting"] = np.nan
-    rows = np.flatnonzero(~np.isnan(flat["knock_worth"]))
+    played = batch.played
+    played["waiting"] = np.nan
+    rows = np.flatnonzero(~np.isnan(played["knock_worth"]))
     if config.commit and not learner.imitating and rows.size:
-        flat["waiting"][rows] = flat["knock_worth"][rows] - learner.values(rows, committed=True)
+        played["waiting"][rows] = played["knock_worth"][rows] - learner.values(rows, committed=True)
 
 
 def normalise_advantages(learner: Learner, rows: np.ndarray) -> None:
     """Normalises advantages to mean 0 and standard deviation 1 over all processes' rows, and scales other differences of values alike."""
-    steps = learner.steps.reshape(-1)
+    steps = learner.batch.played
     chosen = steps["advantage"][rows].astype(np.float64)
     sums = float(chosen.sum()), float(np.square(chosen).sum())
     number, total, squares = learner.workers.total(len(rows), *sums)
     mean = total / max(1, number)
     deviation = math.sqrt(max(0.0, squares - number * mean * mean) / max(1, number - 1)) + 1e-6
     steps["advantage"] = (steps["advantage"] - np.float32(mean)) / np.float32(deviation)
-    for differences in (steps["waiting"], steps["choice"], learner.others["advantage"]):
+    for differences in (steps["waiting"], steps["choice"], learner.batch.others["advantage"]):
         differences /= np.float32(deviation)
 
 
@@ -156,7 +150,7 @@ def select_training_rows(learner: Learner, rows: np.ndarray) -> np.ndarray:
     count = round(learner.config.trained_fraction * len(rows))
     if learner.imitating or count == len(rows):
         return rows
-    steps = learner.steps.reshape(-1)[rows]
+    steps = learner.batch.played[rows]
     chosen = np.isfinite(steps["waiting"])
     if learner.config.q_weight:
         # Elsewhere advantages are luck alone (docs/log/training.md); rows at random do not mislead the critic.
@@ -175,7 +169,7 @@ def select_training_rows(learner: Learner, rows: np.ndarray) -> np.ndarray:
 def update(learner: Learner) -> dict[str, float]:
     """Takes gradient steps over a batch; returns mean losses and statistics of the batch."""
     config, workers = learner.config, learner.workers
-    steps = learner.steps.reshape(-1)
+    steps = learner.batch.played
     rows = np.flatnonzero(steps["learns"])
     number = workers.total(len(rows))[0]
     learner.decisions += int(number)
@@ -188,11 +182,10 @@ def update(learner: Learner) -> dict[str, float]:
     sums: dict[str, float] = {}
     last_kl, count = 0.0, 0
     for epoch, part in minibatches(learner, select_training_rows(learner, rows)):
-        losses = set_gradients(learner, part, coefficients)
-        optimizer_step(learner, "critic")
+        losses = learner.backward(partial(loss, learner.batch, config, coefficients), part)
+        learner.step("critic")
         if learner.decisions > config.critic_warmup:
-            optimizer_step(learner, "actor")
-            learner.update_ema()
+            learner.step("actor")
         sums = {name: sums.get(name, 0.0) + value for name, value in losses.items()}
         last_kl += losses["kl"] * (epoch == config.epochs - 1)
         count += 1
@@ -227,70 +220,46 @@ def minibatches(learner: Learner, rows: np.ndarray) -> Iterator[tuple[int, np.nd
             yield epoch, order[start : start + size]
 
 
-def set_gradients(learner: Learner, rows: np.ndarray, coefficients: Coefficients) -> dict[str, float]:
-    """Sets the gradients of both networks for a minibatch; returns its mean losses.
-
-    Threads take chunks of the rows, and the chunks' gradients are added in a fixed order: a result depends on the number of threads,
-    never on their timing.
-    """
-    learner.refresh_copies()
-    parameters = [parameter for network in learner.copies for parameter in network.parameters()]
-
-    def of_chunk(part: np.ndarray) -> tuple[list[Tensor], dict[str, Tensor]]:
-        total, figures = loss(learner, part, coefficients)
-        share = len(part) / len(rows)
-        gradients = [gradient.float() for gradient in torch.autograd.grad(total * share, parameters)]
-        return gradients, {name: value.detach() * share for name, value in figures.items()}
-
-    (gradients, figures), *others = learner.in_threads(of_chunk, learner.chunks(rows))
-    for more, more_figures in others:
-        gradients = [one + other for one, other in zip(gradients, more, strict=True)]
-        figures = {name: value + more_figures[name] for name, value in figures.items()}
-    learner.set_gradients(gradients)
-    # One wait for the device, not one for each figure.
-    return dict(zip(figures, torch.stack(list(figures.values())).tolist(), strict=True))
-
-
-def loss(learner: Learner, rows: np.ndarray, coefficients: Coefficients) -> tuple[Tensor, dict[str, Tensor]]:
+def loss(
+    batch: Batch, config: TrainConfig, coefficients: Coefficients, networks: Networks, rows: np.ndarray
+) -> tuple[Tensor, dict[str, Tensor]]:
     """The mean loss of actor and critic over some rows, and its terms."""
-    config, predicted = learner.config, max(1, len(rows) // PREDICTION_ROWS)
-    steps = learner.fields(rows)
-    actor_inputs, critic_inputs = learner.inputs.read(rows)
-    actor, critic = learner.copies
-    all_logits, cards, following = (x.float() for x in actor(actor_inputs, predicted))
-    values = critic(critic_inputs).float()
+    guesses = max(1, len(rows) // PREDICTION_ROWS)
+    b = batch.minibatch(rows, guesses)
+    all_logits, cards, following = (x.float() for x in networks.actor(b.actor, guesses))
+    values = networks.critic(b.critic).float()
     # Of 107 actions some ten are legal; the chosen one comes first.
-    actions = learner.legal_actions(rows)
-    legal, columns = actions >= 0, actions.clamp(min=0)
+    legal, columns = b.actions >= 0, b.actions.clamp(min=0)
     logits = all_logits.gather(1, columns)
     logps = log_probabilities(logits, legal)
     logp = logps[:, 0]
-    log_ratio = logp - steps["logp"]
+    log_ratio = logp - b.logp
     ratio = log_ratio.exp()
     if coefficients.imitating:
         policy_loss = -logp.mean()
     else:
-        gain = clipped_gain(ratio, steps["advantage"], config.clip)
+        gain = clipped_gain(ratio, b.advantage, config.clip)
         if config.q_weight:
-            every = all_actions_gain(learner, rows, all_logits, logits[:, 0] - logp, steps, ratio)
-            gain = torch.where(steps["choice"].isfinite(), gain.lerp(every, config.q_weight), gain)
+            every = all_actions_gain(b, all_logits, logits[:, 0] - logp, ratio, config.clip)
+            gain = torch.where(b.choice.isfinite(), gain.lerp(every, config.q_weight), gain)
         policy_loss = -gain.mean()
     entropy = relative_entropy(logps, legal).mean()
-    value_loss = functional.smooth_l1_loss(values, steps["returns"])
-    belief_loss = _belief_loss(cards, steps["hidden"][:predicted], learner.observations(rows[:predicted]))
-    targets = steps["next_action"][:predicted]
+    value_loss = functional.smooth_l1_loss(values, b.returns)
+    belief_loss = functional.binary_cross_entropy_with_logits(cards, b.hidden, b.unknown, reduction="sum")
+    belief_loss = belief_loss / b.unknown.sum().clamp(min=1)
+    targets = b.next_action[:guesses]
     next_action_loss = functional.cross_entropy(following, targets, ignore_index=-1, reduction="sum")
     next_action_loss = next_action_loss / (targets >= 0).sum().clamp(min=1)
     total = (
         policy_loss
         + value_loss
-        + coefficients.knock * knock_loss(logits, actions, steps["waiting"])
+        + coefficients.knock * knock_loss(logits, b.actions, b.waiting)
         - coefficients.entropy * entropy
         + BELIEF_COEF * belief_loss
         + NEXT_ACTION_COEF * next_action_loss
     )
-    if learner.frozen_start is not None:
-        start = log_probabilities(learner.frozen_start(actor_inputs).gather(1, columns), legal)
+    if networks.start is not None:
+        start = log_probabilities(networks.start(b.actor).gather(1, columns), legal)
         total = total + config.kl_to_start_coef * (logps.exp() * (logps - start)).sum(1).mean()
     return total, {
         "policy_loss": policy_loss,
@@ -308,15 +277,12 @@ def clipped_gain(ratio: Tensor, advantage: Tensor, clip: float) -> Tensor:
     return torch.min(ratio * advantage, ratio.clamp(1 - clip, 1 + clip) * advantage)
 
 
-def all_actions_gain(
-    learner: Learner, rows: np.ndarray, logits: Tensor, normaliser: Tensor, steps: dict[str, Tensor], ratio: Tensor
-) -> Tensor:
+def all_actions_gain(b: Minibatch, logits: Tensor, normaliser: Tensor, ratio: Tensor, clip: float) -> Tensor:
     """PPO's objective ``[B]`` summed over all actions that were valued, each as often as it is drawn; 0 where none was."""
-    clip, others = learner.config.clip, learner.other_actions(rows)
-    total = steps["logp"].exp() * clipped_gain(ratio, steps["choice"].nan_to_num(), clip)
-    valued, before = others["action"] >= 0, others["logp"]
-    logp = logits.gather(1, others["action"].clamp(min=0)) - normaliser[:, None]
-    gain = before.exp() * clipped_gain((logp - before).where(valued, 0).exp(), others["advantage"], clip)
+    total = b.logp.exp() * clipped_gain(ratio, b.choice.nan_to_num(), clip)
+    valued, before = b.others["action"] >= 0, b.others["logp"]
+    logp = logits.gather(1, b.others["action"].clamp(min=0)) - normaliser[:, None]
+    gain = before.exp() * clipped_gain((logp - before).where(valued, 0).exp(), b.others["advantage"], clip)
     return total + gain.where(valued, 0).sum(1)
 
 
@@ -345,21 +311,6 @@ def knock_loss(logits: Tensor, actions: Tensor, waiting: Tensor) -> Tensor:
     cost = waiting[rows]
     free = torch.where(cost > 0, odds < MAX_KNOCK_ODDS, odds > -MAX_KNOCK_ODDS)
     return -(cost * odds * free).sum() / len(waiting)
-
-
-def _belief_loss(logits: Tensor, hidden: Tensor, observed: Tensor) -> Tensor:
-    """Cross-entropy of the opponent's cards, over those whose place the seat does not know."""
-    unknown = (observed[:, :52] + observed[:, 156:208] + observed[:, 208:260] == 0).float()
-    misses = functional.binary_cross_entropy_with_logits(logits, expand_cards(hidden).float(), unknown, reduction="sum")
-    return misses / unknown.sum().clamp(min=1)
-
-
-def optimizer_step(learner: Learner, name: str) -> None:
-    """Takes an optimiser step of ``actor`` or ``critic`` with the gradients that were set."""
-    parameters = list(getattr(learner, name).parameters())
-    learner.workers.average_gradients(parameters)
-    nn.utils.clip_grad_norm_(parameters, MAX_GRAD_NORM)
-    learner.optimisers[name].step()
 
 
 def adapt_learning_rate(learner: Learner, figures: dict[str, float]) -> None:

@@ -21,7 +21,7 @@ from agents.config import TrainConfig
 from agents.files import check_own, check_writable, read_json, write_json, writing
 from agents.interrupts import leave_terminal, stops_handled
 from agents.network.checkpoint import CheckpointError, load_checkpoint, load_critic, read_metadata, save_checkpoint
-from agents.network.features import NUM_HEURISTIC_FEATURES
+from agents.network.inputs import NUM_HEURISTIC_FEATURES
 from agents.network.player import PLAYED, NetworkPlayer, network_directory
 from agents.reports.terminal import LINE_SECONDS, plain_console
 from agents.training.diagnostics import write_diagnostics

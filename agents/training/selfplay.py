@@ -1,7 +1,7 @@
-"""Thousands of training games in lock-step, without any network.
+"""Thousands of training games in lock-step, without the network that learns.
 
-All games make one half-move per step. ``Rollout`` holds the games and writes observations, legal actions, the hidden hand and the stock
-(for the critic) and rewards into a ``Batch`` of arrays ``[num_steps + 1, num_envs]``; there is no Python per game.
+All games make one half-move per step. ``Rollout`` holds the games and writes what networks read, legal actions and rewards into a
+``Batch``; there is no Python per game. Bots, past policies and players to imitate act here.
 
 A hand is one episode. Rewards are seat 0's, since the game is zero-sum: one sequence of half-moves serves both seats.
 """
@@ -17,9 +17,9 @@ import torch
 from agents.config import TrainConfig
 from agents.deal_streams import Domain, deal_keys
 from agents.network.bounds import BOUNDS, blank_all
-from agents.network.features import NUM_HEURISTIC_FEATURES, HeuristicFeatures
-from agents.network.inputs import SEEN_FIELDS, observe_state
-from agents.network.nets import GAME_REWARD, NUM_BOTS, NUM_FUTURE, POINT_REWARD, PRESENT
+from agents.network.inputs import NUM_BOTS, NUM_FUTURE, PRESENT, HeuristicFeatures, observe_state
+from agents.network.nets import GAME_REWARD, POINT_REWARD
+from agents.training.batch import Batch
 from agents.win_probability import EquityBank, chance_to_win, equity_bank, plays_for_points
 from ginenv.bots.hand_kernels import least_deadwood
 from ginenv.bots.population import PopulationPlayer
@@ -29,12 +29,13 @@ from ginenv.engine.game import score_hand
 from ginenv.engine.jit import ctz, kernel, mix, popcount, record_copy
 from ginenv.engine.rules import get_rules
 from ginenv.tables.kernels import CALLER, HAND_OVER, IDLE, TABLE, begin
-from ginenv.tables.players import Player
+from ginenv.tables.players import Player, ask_player, make_player
 from ginenv.tables.tables import Tables
-from ginenv.view.encoding import OBSERVATION_SIZE
 from ginenv.view.sampling import list_actions, sample_action
 from ginenv.view.view import VIEW
 
+# The players that are imitated: where the learner is free, and where it is committed to gin.
+IMITATED = "knocker", "camper"
 NO_EQUITY = EquityBank(np.zeros(1, np.float32), np.zeros((0, 3), np.int64))
 # Keys of the training domain (``agents.deal_streams``), made inside the kernel.
 _TRAIN_BITS = np.uint64(int(Domain.TRAIN) << 60)
@@ -54,45 +55,6 @@ GAME_RECORD = np.dtype(
 )
 # The arrays of a rollout from which it resumes.
 _SAVED = {"states": STATE, "tables": TABLE, "games": GAME_RECORD}
-# A half-move: observation, action, outcome and training targets (``agents.training.ppo``).
-STEP = np.dtype(
-    [
-        *SEEN_FIELDS,
-        ("action", np.int64),
-        ("next_action", np.int64),  # of the other seat within the hand and the batch, or -1
-        ("logp", np.float32),
-        ("reward", np.float32),  # to seat 0
-        ("knock_worth", np.float32),  # of knocking at once, where the learner may also wait; NaN elsewhere
-        ("waiting", np.float32),  # how much better that is than playing on; NaN elsewhere
-        ("value", np.float32),  # to the mover, as the next four are
-        ("advantage", np.float32),
-        ("returns", np.float32),
-        ("choice", np.float32),  # the action's advantage by ``action_values``; NaN where no other was valued
-        ("sampled", np.float32),  # the part of the outcome that is due to the draw of this action
-        ("learns", np.uint8),  # 1 where the learner chose among more than one action
-        ("done", np.uint8),  # 1 where the hand ended
-    ],
-    align=True,
-)
-
-
-class Batch(NamedTuple):
-    """The half-moves of a batch and, in the last row, the states after them.
-
-    Attributes:
-        steps: ``STEP[num_steps + 1, num_envs]``.
-        obs: ``uint8[num_steps + 1, num_envs, 520]``.
-        features: ``uint8[num_steps + 1, num_envs, F]``, heuristic features.
-    """
-
-    steps: np.ndarray
-    obs: np.ndarray
-    features: np.ndarray
-
-    def flat(self) -> Batch:
-        """Views of the same arrays with one row per half-move."""
-        rows = self.steps.size
-        return Batch(*(array.reshape(rows, *array.shape[2:]) for array in self))
 
 
 class Deals(NamedTuple):
@@ -186,22 +148,24 @@ def _knock_worth(state, game, legal, equity, s):
 
 
 @kernel
-def write_players(step, table, pool):
-    """Writes which of the first ``pool`` players sits in the mover's seat, and which in the other, for the critic."""
+def observe_table(s, gin_only, table, pool, v, inputs):
+    """``observe_state``, and which of the first ``pool`` players sits in the mover's seat, and which in the other, for the critic."""
+    observe_state(s, gin_only, v, inputs)
     for side in range(2):
-        player = table.player[step.turn if side == 0 else 1 - step.turn]
+        player = table.player[v.seat if side == 0 else 1 - v.seat]
         for k in range(NUM_BOTS):
-            step.secrets[NUM_FUTURE + side * NUM_BOTS + k] = PRESENT if k == player and k < pool else 0
+            inputs.secrets[NUM_FUTURE + side * NUM_BOTS + k] = PRESENT if k == player and k < pool else 0
 
 
 @kernel
-def _observe(states, tables, games, views, batch, pool, equity, scratch):
+def _observe(states, tables, games, views, steps, inputs, pool, equity, scratch):
     """Writes what the seats to move see, where they learn, and what their knocks would be worth, for one step."""
     for i in range(states.shape[0]):
-        game = games[i]
-        step = batch.steps[i]
-        observe_state(states[i], game.gin_only, views[i], batch.obs, i, step)
-        write_players(step, tables[i], pool)
+        game, v, step = games[i], views[i], steps[i]
+        observe_table(states[i], game.gin_only, tables[i], pool, v, inputs[i])
+        step.turn = v.seat
+        for k in range(3):
+            step.legal[k] = v.legal[k]
         legal = step.legal
         choices = popcount(legal[0]) + popcount(legal[1]) + popcount(legal[2])
         learns = tables[i].waits_for == CALLER and choices > 1
@@ -263,66 +227,6 @@ def _reward(states, tables, games, steps, deals, equity, tally, scratch):
             step.done = 0
 
 
-@kernel
-def generalised_advantages(steps, decay):
-    """Writes each mover's advantages and returns in ``STEP[T + 1, N]``, zero-sum sequences; ``decay`` is GAE's lambda.
-
-    What the draw of an action brought (``sampled``) is taken out of what its state and all earlier half-moves are told.
-    """
-    num_steps = steps.shape[0] - 1
-    for i in range(steps.shape[1]):
-        last = steps[num_steps, i]
-        following = np.float64(last.value if last.turn == 0 else -last.value)
-        running = 0.0
-        for t in range(num_steps - 1, -1, -1):
-            step = steps[t, i]
-            sign = 1.0 if step.turn == 0 else -1.0
-            value = step.value * sign
-            if step.done:
-                running = step.reward - value
-            else:
-                running = step.reward + following - value + decay * running
-            step.advantage = running * sign
-            running -= step.sampled * sign
-            step.returns = (running + value) * sign
-            following = value
-
-
-@kernel
-def write_next_actions(steps):
-    """Writes, for every half-move of ``STEP[T, N]``, the other seat's next action within the hand and the batch, or -1."""
-    for i in range(steps.shape[1]):
-        next0 = -1
-        next1 = -1
-        for t in range(steps.shape[0] - 1, -1, -1):
-            step = steps[t, i]
-            if step.done:
-                next0 = -1
-                next1 = -1
-            if step.turn == 0:
-                step.next_action = next1
-                next0 = step.action
-            else:
-                step.next_action = next0
-                next1 = step.action
-
-
-def finished(done: np.ndarray) -> np.ndarray:
-    """Which half-moves ``bool[T, N]`` belong to hands that ended within the batch, from ``done[T, N]``."""
-    return np.logical_or.accumulate(done[::-1] == 1)[::-1]
-
-
-def make_batch(config: TrainConfig) -> Batch:
-    """An empty batch."""
-    shape = config.num_steps + 1, config.num_envs
-    features = NUM_HEURISTIC_FEATURES if config.network.heuristic_features else 0
-    return Batch(
-        np.zeros(shape, STEP),
-        np.zeros((*shape, OBSERVATION_SIZE), np.uint8),
-        np.zeros((*shape, features), np.uint8),
-    )
-
-
 def training_rules(names: dict[str, float]) -> tuple[np.ndarray, np.ndarray]:
     """Rule blocks ``RULES[R]`` and cumulative shares of some presets, with spreads and lay-offs left to the engine."""
     blocks = []
@@ -340,25 +244,21 @@ class Rollout(Tables):
         config: of the run.
         batch: written to; its second dimension is the number of games.
         number: of this rollout among those of all threads and processes; each plays its own deals.
-        opponents: the players that do not learn, and the shares of the games in which one seat is each of them.
+        thread: number of the thread that plays it.
     """
 
-    def __init__(
-        self,
-        config: TrainConfig,
-        batch: Batch,
-        number: int = 0,
-        opponents: tuple[Sequence[Player], Sequence[float]] = ((), ()),
-    ) -> None:
+    def __init__(self, config: TrainConfig, batch: Batch, number: int = 0, thread: int = 0) -> None:
         games = batch.steps.shape[1]
         super().__init__(games)
-        self.num_steps = config.num_steps
+        self.config, self.batch, self.steps = config, batch, batch.steps[:-1]
         base = deal_keys(Domain.TRAIN, config.seed * 1009 + number, 0, 1)[0]
         self.word_seed = np.uint64(mix(base ^ np.uint64(3)))
         nobody = np.zeros(0), np.zeros(0, np.uint8)
         self.deals = Deals(base, *training_rules(config.rules), *nobody, 0, games, config.gin_only, config.commit)
-        self._pool = len(config.pool)
-        self.set_opponents(*opponents)
+        seed = config.seed + 100 * thread
+        self.imitated = [make_player(name, seed) for name in IMITATED]
+        self.pool = [make_player(member.player, seed + k) for k, member in enumerate(config.pool)]
+        self.set_past_policies([], [])
         self.equity = equity_bank([get_rules(name) for name in config.rules]) if config.reward == "game" else NO_EQUITY
         self.views = np.zeros(games, VIEW)
         self.games = np.zeros(games, GAME_RECORD)
@@ -366,38 +266,58 @@ class Rollout(Tables):
         self.scratch = np.zeros(1, STATE)
         self.tally = np.zeros(6, np.int64)
         self.bounds, self.features = _bounded(config, games) if config.bounds else (None, HeuristicFeatures())
-        self.batch = batch
-        self.steps = batch.steps[:-1]
         self._all = np.arange(games)
         _deal(self.states, self.tables, self.games, self._all, self.deals)
 
-    def set_opponents(self, players: Sequence[Player], shares: Sequence[float]) -> None:
-        """Sets the players that do not learn and, for games that begin from now on, the shares in which one seat is each of them."""
-        self.set_players(players)
-        by_game = np.array([isinstance(player, PopulationPlayer) for player in players], np.uint8)
-        opponents = np.cumsum(np.array(shares, float))
-        self.deals = self.deals._replace(opponents=opponents, by_game=by_game, pool=min(self._pool, NUM_BOTS))
+    def set_past_policies(self, players: Sequence[Player], in_use: Sequence[bool]) -> None:
+        """Sets the past policies that sit, beside the pool's members, in one seat of some of the games.
+
+        Games that begin from now on are against those in use; games against another go on.
+        """
+        config = self.config
+        weights = np.array([member.weight for member in config.pool], float)
+        shares = [*(config.pool_share * weights / weights.sum())] if len(weights) else []
+        shares += [config.past_policy_share * one / max(1, sum(in_use)) for one in in_use]
+        self.set_players([*self.pool, *players])
+        by_game = np.array([isinstance(player, PopulationPlayer) for player in self.players], np.uint8)
+        pool = min(len(self.pool), NUM_BOTS)
+        self.deals = self.deals._replace(opponents=np.cumsum(np.array(shares, float)), by_game=by_game, pool=pool)
 
     def set_commitment(self, chance: float) -> None:
         """Sets the chance that declining a knock commits a seat to gin."""
         self.deals = self.deals._replace(commit=chance)
 
-    def observe(self, step: int) -> None:
-        """Writes what the seats to move see, and what their knocks would be worth, into row ``step`` of the batch."""
-        batch = Batch(*(array[step] for array in self.batch))
-        _observe(self.states, self.tables, self.games, self.views, batch, self.deals.pool, self.equity, self.scratch)
-        if batch.features.size:
-            self.features(self.views, batch.features)
-        if self.bounds is not None:
-            blank_all(self.views, self.bounds, batch.obs)
+    def observe(self, step: int) -> np.ndarray:
+        """Writes what the seats to move see, and what their knocks would be worth, into row ``step`` of the batch.
 
-    def choosing(self, step: int) -> np.ndarray:
-        """Indices of the games in which the learner chooses among more than one action, after the step was observed."""
-        return np.flatnonzero(self.steps["learns"][step])
+        Returns:
+            The games in which the learner chooses among more than one action.
+        """
+        steps, inputs = self.batch.steps[step], self.batch.inputs[step]
+        tables = self.states, self.tables, self.games, self.views
+        _observe(*tables, steps, inputs, self.deals.pool, self.equity, self.scratch)
+        if self.batch.features:
+            self.features.write(self.views, inputs)
+        if self.bounds is not None:
+            blank_all(self.views, self.bounds, inputs["observation"]["cells"])
+        return np.flatnonzero(steps["learns"])
 
     def sample(self, step: int, rows: np.ndarray, logits: np.ndarray) -> None:
         """Draws the learner's actions in games ``rows`` from logits ``float32[B, 107]``; in others the first legal one is taken."""
         self.word_seed = np.uint64(_sample(self.steps[step], rows, logits, self.word_seed))
+
+    def ask_opponents(self, step: int) -> None:
+        """Writes the actions of the players that do not learn where they are to move."""
+        for number, views, rows, ids in self.waiting():
+            self.steps["action"][step, rows] = ask_player(self.players[number], views, ids)
+
+    def imitate(self, step: int) -> None:
+        """Writes the imitated players' actions in place of the learner's."""
+        steps, gin_only = self.steps[step], self.batch.inputs["gin_only"][step]
+        for bound, player in enumerate(self.imitated):
+            rows = np.flatnonzero((steps["learns"] == 1) & (gin_only == bound))
+            if rows.size:
+                steps["action"][rows] = player.act(self.views[rows], rows)
 
     def advance(self, step: int) -> None:
         """Plays the actions of a step, writes rewards and ends of hands into the batch, and deals again."""

@@ -44,7 +44,7 @@ def main() -> None:
     ppo.compute_advantages(learner)
     steps = learner.steps
     equal_rows(learner, learner.workers.least(int(steps["learns"].sum())))
-    np.savez(out / f"first-{rank}.npz", **learner.batch._asdict())
+    np.savez(out / f"first-{rank}.npz", steps=learner.batch.steps, inputs=learner.batch.inputs)
     # One minibatch in which all rows are.
     learner.config = learner.config.model_copy(update={"minibatch": int(steps["learns"].sum())})
     ppo.update(learner)
