@@ -8,7 +8,7 @@ import json
 from typing import Any
 
 import ginenv
-from agents.arena.ladder import DATA
+from agents.rating import DATA
 from benchmarks.tables import Rows, Table
 from ginenv.engine.rule_texts import PRESET_TEXTS, RULE_TEXTS
 from ginenv.tables import info
@@ -177,8 +177,8 @@ _TOPICS = {
 _AGENTS = {
     "agents.arena": ("MatchSettings", "MatchResult", "play_match"),
     "agents.arena.executors": ("process_pool",),
-    "agents.arena.results": ("ratio",),
     "agents.arena.series": ("play_series",),
+    "agents.estimates": ("ratio",),
     "agents.analysis": ("Analyst", "deal_and_play", "read_hands"),
     "agents.search": ("SearchConfig", "make_search"),
     "agents.programs.events": ("HandEvents", "question"),

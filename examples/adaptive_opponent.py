@@ -15,8 +15,8 @@ import tyro
 from ppo import Settings, Trainer
 from strength import PolicyPlayer, clock, report, speed
 
-from agents.arena.results import ratio
 from agents.arena.series import play_series
+from agents.estimates import ratio
 from ginenv import make_player
 
 OPPONENT = "level-2"

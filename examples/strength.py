@@ -57,5 +57,5 @@ def report(policy: Policy, name: str, games: int) -> dict[str, float]:
         print(
             f"{name} against {opponent}: games won {games_won}, hands won {hands_won}, points per hand {result.points.text()}"
         )
-        won[opponent] = result.share.shown
+        won[opponent] = result.share.mean
     return won

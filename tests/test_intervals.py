@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from agents.arena import play_match
-from agents.arena.results import proportion, ratio, weighted
+from agents.estimates import proportion, ratio, weighted
 from ginenv.errors import GinError
 from tests.support.refusals import refuses
 

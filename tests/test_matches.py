@@ -11,11 +11,11 @@ import agents.cli.evaluate
 import evaluate
 from agents.arena import MatchSettings, lockstep, play_match
 from agents.arena.matches import check_names
-from agents.arena.results import proportion
 from agents.arena.sequential import SequentialTest
 from agents.cli import BESIDE_MATCHES, INTERRUPTED
 from agents.cli.evaluate import PANEL, MatchConfig
 from agents.deal_streams import Domain, deal_keys, luck_words
+from agents.estimates import proportion
 from agents.network.player import SHIPPED
 from agents.reports.terminal import knock_points
 from ginenv.engine.actions import UPCARD

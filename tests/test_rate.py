@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from agents.analysis.losses import Losses
-from agents.arena.ladder import Ladder, shipped_ladder
 from agents.arena.matches import MatchSettings
 from agents.arena.short_rating import Block, ShortRating, play_block
 from agents.cli.rate import RateConfig, rate
+from agents.rating import Ladder, shipped_ladder
 from ginenv.errors import GinError
 from tests.support.programs import command
 from tests.support.refusals import refuses
@@ -20,7 +20,7 @@ STYLE = "style:base=simple,blunder=0.35"
 
 def scored(ladder: Ladder, opponent: str, rating: float, pairs: int, rng: np.random.Generator) -> list[float]:
     """Points per hand as the ladder expects them of a player with this rating."""
-    points, deviation = (float(np.interp(rating, ladder.grid, curve)) for curve in ladder._curves[opponent])
+    points, deviation = (float(np.interp(rating, ladder.grid, curve)) for curve in ladder.curves[opponent])
     return rng.normal(points, deviation, pairs).tolist()
 
 
@@ -36,7 +36,7 @@ def test_intervals_cover_and_shrink_with_the_hands(true):
             if found.pairs in (10, 30):
                 halves.append((found.pairs, found.rating.half))
         covered += found.rating.low <= true <= found.rating.high
-        assert abs(ladder.rating_of(opponent) - true) < 1000
+        assert abs(ladder.ratings[opponent] - true) < 1000
     assert covered >= 36
     early, late = (np.mean([half for pairs, half in halves if pairs == count]) for count in (10, 30))
     assert late < 0.85 * early
@@ -53,7 +53,7 @@ def test_a_precise_rating_ends_early():
     for opponent, pairs in found.steps(500, 5, half=200.0):
         points = scored(ladder, opponent, -300, pairs, rng)
         found.blocks.append(Block(opponent, points, points, 0, 0.0))
-    assert found.rating.half <= 200 and 10 <= found.pairs < 100
+    assert found.rating.high - found.rating.low <= 400 and 10 <= found.pairs < 100
 
 
 def test_a_larger_budget_goes_on_and_keeps_what_was_played(tmp_path, capsys):

@@ -10,12 +10,12 @@ import evaluate
 from agents.arena import play_match
 from agents.arena.configs import TournamentConfig
 from agents.arena.executors import process_pool
-from agents.arena.ratings import circles, fit, ratings
-from agents.arena.results import proportion
 from agents.arena.tournament import Tournament
+from agents.estimates import proportion
 from agents.network.checkpoint import save_checkpoint
 from agents.network.nets import Actor
 from agents.programs.player import BotLimits
+from agents.rating import bradley_terry, circles, fit
 from agents.reports.tournament import report
 from agents.search.config import SearchConfig
 from ginenv.engine.rules import PRESETS
@@ -46,13 +46,13 @@ def test_ratings_are_those_that_made_the_games():
         for j in range(i + 1, 4):
             chance = 1 / (1 + 10 ** ((true[j] - true[i]) / 400))
             scores[i, j] = np.stack([rng.binomial(2, chance, 3000) / 2, np.ones(3000)], axis=1)
-    found = ratings(scores, 4, 200, 0)
-    assert np.abs(found[:, 0] - true).max() < 15
-    assert ((found[:, 1] < true) & (true < found[:, 2])).all()
-    assert found[:, 0].sum() == pytest.approx(0, abs=1e-6)
+    found = bradley_terry(scores, 4, 200, 0)
+    assert all(one.low < rating < one.high for one, rating in zip(found, true, strict=True))
+    assert np.abs([one.mean for one in found] - true).max() < 15
+    assert sum(one.mean for one in found) == pytest.approx(0, abs=1e-6)
     # Whoever won all of ten pairs is not sure to be better by exactly what ten pairs say.
-    (rating, low, high), _ = ratings({(0, 1): np.ones((10, 2))}, 2, 500, 0)
-    assert 0 < low < rating - 30 and high >= rating
+    one, _ = bradley_terry({(0, 1): np.ones((10, 2))}, 2, 500, 0)
+    assert 0 < one.low < one.mean - 30 and one.high >= one.mean
     # Two players: the rating is the odds, but for the one shared game that keeps ratings finite.
     won = np.array([[0, 75.0], [25.0, 0]])
     assert np.diff(fit(won))[0] == pytest.approx(-400 * np.log10(75.5 / 25.5), abs=0.01)
@@ -64,7 +64,8 @@ def test_what_one_series_taught_makes_a_rating_no_surer():
     one_each = np.stack([series, np.ones(40)], axis=1)
     alike = np.stack([25 * series, np.full(40, 25.0)], axis=1)
     independent = np.stack([np.repeat(series, 25), np.ones(1000)], axis=1)
-    width = [np.ptp(ratings({(0, 1): scores}, 2, 500, 0)[0, 1:]) for scores in (one_each, alike, independent)]
+    rated = [bradley_terry({(0, 1): scores}, 2, 500, 0)[0] for scores in (one_each, alike, independent)]
+    width = [one.high - one.low for one in rated]
     assert width[1] == pytest.approx(width[0], rel=0.1) and width[1] > 4 * width[2]
 
 
@@ -119,7 +120,7 @@ def test_a_stopped_tournament_goes_on_where_it_was_in_any_executor(complete, tmp
     assert again.play(seen.append, pool) and seen == [2, 3, 4, 5, 6]
     for one, other in zip(complete.standings().matches.values(), again.standings().matches.values(), strict=True):
         assert (one.games == other.games).all() and (one.luck == other.luck).all() and (one.stats == other.stats).all()
-    assert (again.standings().ratings == complete.standings().ratings).all()
+    assert again.standings().ratings == complete.standings().ratings
 
 
 def test_a_killed_process_ends_a_tournament(tmp_path):

@@ -19,10 +19,10 @@ import agents.network.model_card as cards
 import agents.training.evaluation as evaluation
 import agents.training.run as runs
 from agents.arena import play_match
-from agents.arena.results import Estimate
 from agents.cli.train import train as train_command
 from agents.config import parse_config
 from agents.deal_streams import Domain
+from agents.estimates import Estimate
 from agents.network.checkpoint import load_checkpoint
 from agents.network.model_card import model_card
 from agents.training.run import TrainingRun
@@ -46,7 +46,9 @@ TINY = {
 def _quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Takes away what most of the time of a tiny run goes into: diagnostics, and games of networks that know nothing."""
     monkeypatch.setattr(runs, "write_diagnostics", lambda writer, learner: None)
-    monkeypatch.setattr(evaluation, "play_match", lambda *players, **options: SimpleNamespace(share=Estimate(0.5, 0.1)))
+    monkeypatch.setattr(
+        evaluation, "play_match", lambda *players, **options: SimpleNamespace(share=Estimate.around(0.5, 0.1))
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -222,7 +224,7 @@ def test_best_is_the_network_that_no_later_one_has_beaten(
         choosing = pairs > 1
         played.append((choosing, seed, settings.domain))
         share = shares[sum(one for one, *_ in played) - 1] if choosing else (1.0, 0.0)
-        return SimpleNamespace(share=Estimate(*share))
+        return SimpleNamespace(share=Estimate.around(*share))
 
     monkeypatch.setattr(evaluation, "play_match", fake)
     (tmp_path / "tiny.yaml").write_text(

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from agents.arena.results import weighted
+from agents.estimates import weighted
 from agents.play.store import Home
 from agents.web.people import People
 from ginenv.engine.cards import card_name, cards_of

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import platform
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any
@@ -16,149 +16,12 @@ from typing import Any
 import numpy as np
 
 from agents.arena.statistics import GAME_RESULT, MAX_DEADWOOD, MAX_TURNS, PLAY_STATS
+from agents.estimates import Estimate, proportion, ratio
 from ginenv.engine.engine import NOBODY
 from ginenv.engine.rules import PRESETS, Rules
 from ginenv.errors import GinError
 
 RESULTS_VERSION = 1
-# Probability outside a 95 % interval at either end, and its half-width in standard errors when these are known exactly.
-TAIL = 0.025
-Z95 = 1.959964
-# The half-width for 1, 2, ... degrees of freedom: these are so few that the expansion in ``student`` is too inaccurate.
-_T95 = (12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646)
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A mean with the half-width of its 95 % interval; NaN where there is nothing to estimate from.
-
-    Attributes:
-        mean: the mean, which may leave the bounds where luck was subtracted: cut off, it would be biased.
-        half: half-width of the interval around it.
-        least: what is shown never goes below this.
-        most: what is shown never goes above this.
-    """
-
-    mean: float
-    half: float
-    least: float = -np.inf
-    most: float = np.inf
-
-    def _bounded(self, value: float) -> float:
-        return min(max(value, self.least), self.most)
-
-    @property
-    def shown(self) -> float:
-        """The mean as it is shown and written: a share is never below 0 or above 1."""
-        return self._bounded(self.mean)
-
-    @property
-    def low(self) -> float:
-        """Lower end of the interval."""
-        return self._bounded(self.mean - self.half)
-
-    @property
-    def high(self) -> float:
-        """Upper end of the interval."""
-        return self._bounded(self.mean + self.half)
-
-    def of_rest(self) -> Estimate:
-        """The estimate of one less this: what is left to the other side."""
-        return Estimate(1 - self.mean, self.half, 1 - self.most, 1 - self.least)
-
-    def text(self, percent: bool = False) -> str:
-        """``53.1 % (51.9 to 54.3)`` or ``+1.24 (+0.31 to +2.17)``."""
-        if np.isnan(self.mean):
-            return "–"
-        if np.isnan(self.half):
-            return (f"{100 * self.shown:.1f} %" if percent else f"{self.shown:+.2f}") + " (one pair, no interval)"
-        if percent:
-            return f"{100 * self.shown:.1f} % ({100 * self.low:.1f} to {100 * self.high:.1f})"
-        return f"{self.shown:+.2f} ({self.low:+.2f} to {self.high:+.2f})"
-
-    def to_dict(self) -> dict[str, float | None]:
-        """Mean and both ends as they are shown; ``None`` where there is no number."""
-        values = {"mean": self.shown, "low": self.low, "high": self.high}
-        return {key: None if np.isnan(value) else round(float(value), 6) for key, value in values.items()}
-
-
-def student(freedom: float) -> float:
-    """Half-width of a 95 % interval in estimated standard errors: Student's quantile, to 0.001.
-
-    Between two tabulated values it is the larger one. Source: Abramowitz and Stegun, 26.7.5.
-
-    Args:
-        freedom: degrees of freedom, 1 or more; less counts as 1.
-    """
-    if freedom < len(_T95) + 1:
-        return _T95[max(int(freedom), 1) - 1]
-    z = Z95
-    terms = (
-        z,
-        (z**3 + z) / 4,
-        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-    )
-    return sum(term / freedom**k for k, term in enumerate(terms))
-
-
-def weighted(parts: Sequence[np.ndarray], weights: Sequence[float]) -> Estimate:
-    """A weighted sum of means of independent samples whose variances may differ (Welch, Satterthwaite).
-
-    Args:
-        parts: the samples, ``float[n]`` each.
-        weights: weights of their means.
-    """
-    mean = sum(weight * float(np.mean(part)) for part, weight in zip(parts, weights, strict=True))
-    if min(len(part) for part in parts) < 2:
-        return Estimate(mean, float("nan"))
-    variances = [
-        weight**2 * float(np.var(part, ddof=1)) / len(part) for part, weight in zip(parts, weights, strict=True)
-    ]
-    total = sum(variances)
-    if total == 0:
-        return Estimate(mean, 0.0)
-    freedom = total**2 / sum(variance**2 / (len(part) - 1) for part, variance in zip(parts, variances, strict=True))
-    return Estimate(mean, student(freedom) * total**0.5)
-
-
-def ratio(numerator: np.ndarray, denominator: np.ndarray) -> Estimate:
-    """A ratio of sums over pairs, with the interval of the ratio estimator (linearised, one cluster a pair; Student's).
-
-    Args:
-        numerator: ``float[pairs]``.
-        denominator: ``float[pairs]``, for instance hands of the pair; all ones for a plain mean. A pair with 0 does not count.
-    """
-    total = float(denominator.sum())
-    if total == 0:
-        return Estimate(float("nan"), float("nan"))
-    mean = float(numerator.sum()) / total
-    count = int(np.count_nonzero(denominator))
-    if count < 2:
-        return Estimate(mean, float("nan"))
-    residual = numerator - mean * denominator
-    error = np.sqrt(float(np.square(residual).sum()) * count / (count - 1)) / total
-    return Estimate(mean, student(count - 1) * float(error))
-
-
-def proportion(numerator: np.ndarray, denominator: np.ndarray) -> Estimate:
-    """``ratio`` for a ratio between 0 and 1, such as a share of games: its interval stays within 0 and 1 and always has a width.
-
-    If all ``n`` clusters are alike, as with a share of 0 or 1, the sample has no variance. The interval then reaches
-    ``1 - TAIL ** (1 / n)`` from the mean, about ``3.7 / n``: if a larger part of all clusters were different, fewer than one sample in
-    forty would have ``n`` alike. At 0 and 1 this is Clopper and Pearson's interval, exact for any ``n``.
-
-    Args:
-        numerator: ``float[clusters]``, at most the denominator in each.
-        denominator: ``float[clusters]``; a cluster with 0 does not count.
-    """
-    found = ratio(numerator, denominator)
-    half = found.half
-    # Equal sums of floats may differ in the last bits.
-    if half < 1e-9:
-        half = 1 - TAIL ** (1 / np.count_nonzero(denominator))
-    # From 0 to 1 is all that there is.
-    return Estimate(found.mean, min(half, 1.0), 0.0, 1.0)
 
 
 def add_stats(parts: Iterable[np.ndarray]) -> np.ndarray:
@@ -285,7 +148,7 @@ class MatchResult:
         """Side 0's share of the games (or of single hands; a drawn hand counts half), less luck."""
         if self.luck is None:
             return self._proportion(self.pair_scores, np.ones(self.pairs))
-        return replace(self._ratio(self.pair_scores, np.ones(self.pairs)), least=0.0, most=1.0)
+        return self._ratio(self.pair_scores, np.ones(self.pairs)).within(0.0, 1.0)
 
     @property
     def hand_share(self) -> Estimate:
@@ -320,7 +183,7 @@ class MatchResult:
             hands = match._by_pair(match.games["hands"])
             residuals.append((match.margins - match.points.mean * hands) / hands.mean())
         gained = self._ratio(residuals[0] - residuals[1], np.ones(self.pairs))
-        return Estimate(self.points.mean - other.points.mean, gained.half)
+        return Estimate.around(self.points.mean - other.points.mean, gained.half)
 
     @property
     def independent_scores(self) -> np.ndarray:

@@ -1,6 +1,6 @@
 """A rating by a few hands, each of which may take minutes: mirrored deals, luck subtracted, opponents chosen as it goes on.
 
-Hands are played in blocks against rungs of the ladder (``agents.arena.ladder``). After each block the rung is met next against which the
+Hands are played in blocks against rungs of the ladder (``agents.rating``). After each block the rung is met next against which the
 hands of a block say most.
 """
 
@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from agents.arena.ladder import Ladder, Rating
 from agents.arena.lockstep import Lockstep, Observer
 from agents.arena.matches import MatchSettings, play_part
+from agents.estimates import Estimate
+from agents.rating import Ladder, rating_dict
 from ginenv.engine.engine import End
 from ginenv.hands.hand import Hand
 
@@ -109,7 +110,7 @@ class ShortRating:
         return found
 
     @property
-    def rating(self) -> Rating:
+    def rating(self) -> Estimate:
         """The rating so far."""
         return self.ladder.rate(self.played())
 
@@ -123,7 +124,7 @@ class ShortRating:
             block: pairs in a block.
             half: end as soon as the interval reaches no further than this from its middle; never before two blocks.
         """
-        while self.pairs < pairs and not (len(self.blocks) > 1 and self.rating.half <= half):
+        while self.pairs < pairs and not (len(self.blocks) > 1 and (self.rating.high - self.rating.low) / 2 <= half):
             count = min(block, pairs - self.pairs)
             yield self.ladder.next_rung(self.played(), count, self.player), count
 
@@ -138,9 +139,9 @@ class ShortRating:
         illegal = sum(fault["count"] for fault in faults if fault["kind"] == "illegal move")
         valued = sum(row[0] for row in losses.values())
         return {
-            "rating": self.rating.to_dict(),
-            "rating_luck_left_in": self.ladder.rate(self.played(plain=True)).to_dict(),
-            "between": list(self.ladder.neighbours(self.rating.rating)),
+            "rating": rating_dict(self.rating),
+            "rating_luck_left_in": rating_dict(self.ladder.rate(self.played(plain=True))),
+            "between": list(self.ladder.neighbours(self.rating.mean)),
             "hands": 2 * self.pairs,
             "points": {
                 name: {"hands": 2 * len(margins), "per_hand": round(float(np.mean(margins)), 2)}

@@ -24,12 +24,13 @@ import numpy as np
 from agents.arena.configs import TournamentConfig, read_rules_argument
 from agents.arena.executors import run_tasks
 from agents.arena.matches import MatchSettings, Part, check_names, join_parts, learns, play_part
-from agents.arena.ratings import circles, ratings
-from agents.arena.results import Estimate, MatchResult, add_stats, rates, versions
+from agents.arena.results import MatchResult, add_stats, rates, versions
 from agents.arena.statistics import GAME_RESULT, PLAY_STATS
+from agents.estimates import Estimate
 from agents.files import check_own, parse_json, read_json_object, write_atomic, write_json, writing
 from agents.interrupts import defer_interrupts
 from agents.programs.player import BotLimits
+from agents.rating import bradley_terry, circles, rating_dict
 from ginenv.errors import GinError, quoted
 from ginenv.tables.player_names import parse_player, short_name
 from ginenv.tables.players import make_player
@@ -286,8 +287,8 @@ class Standings:
     def __post_init__(self) -> None:
         """Rates the players; ``order`` lists them with the strongest first."""
         scores = {key: result.independent_scores for key, result in self.matches.items()}
-        self.ratings = ratings(scores, len(self.names), self.config.resamples, self.config.seed)
-        self.order = [int(i) for i in np.argsort(-self.ratings[:, 0])]
+        self.ratings = bradley_terry(scores, len(self.names), self.config.resamples, self.config.seed)
+        self.order = sorted(range(len(self.names)), key=lambda player: -self.ratings[player].mean)
 
     def share(self, a: int, b: int) -> Estimate | None:
         """The share of a against b; ``None`` where they have not met."""
@@ -325,10 +326,7 @@ class Standings:
             "versions_of": self.versions_of,
             "searches": self.searches,
             "blocks_missing": self.missing,
-            "ratings": {
-                self.names[i]: dict(zip(("rating", "low", "high"), self.ratings[i].round(1).tolist(), strict=True))
-                for i in self.order
-            },
+            "ratings": {self.names[i]: rating_dict(self.ratings[i]) for i in self.order},
             "styles": {self.names[i]: self.rates(i) for i in self.order},
             "circles": [list(circle) for circle in self.circles()],
             "matches": [result.to_dict() for result in self.matches.values()],

@@ -11,7 +11,6 @@ from pydantic import Field, TypeAdapter, ValidationError
 from rich.console import Console
 from rich.markup import escape
 
-from agents.arena.ladder import shipped_ladder
 from agents.arena.matches import MatchSettings, check_names, learns
 from agents.arena.results import RESULTS_VERSION, versions
 from agents.arena.short_rating import Block, ShortRating, play_block
@@ -20,6 +19,7 @@ from agents.config import Config
 from agents.files import check_writable, read_json_object, write_json, writing
 from agents.interrupts import defer_interrupts
 from agents.programs.player import BotLimits
+from agents.rating import shipped_ladder
 from agents.reports.terminal import counted, fault_text, new_table, plain_console, progress_bar, this_command
 from ginenv.errors import GinError, must_be, quoted
 from ginenv.tables.player_names import short_name

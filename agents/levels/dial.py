@@ -32,7 +32,7 @@ PATH: dict[str, tuple[float, ...]] = {
     "noticed_actions": (0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 2),
 }
 NUM_PLACES = len(PATH["temperature"])
-# Ratings that are considered, on the ladder's scale (``agents.arena.ladder``).
+# Ratings that are considered, on the ladder's scale (``agents.rating``).
 GRID = np.arange(-2900.0, 401.0, 20.0)
 # What strangers are like: most of them are beginners or better.
 _STRANGER_MEAN, _STRANGER_SPREAD, _ANYBODY = -300.0, 450.0, 0.2

@@ -17,7 +17,7 @@ _BACK = 50
 
 @dataclass(frozen=True)
 class PersonRating:
-    """A person's rating, on the scale of the ladder (``agents.arena.ladder``).
+    """A person's rating, on the scale of the ladder (``agents.rating``).
 
     Attributes:
         rating: the present one.

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from agents.arena.results import Estimate, ratio
+from agents.estimates import Estimate, ratio
 from agents.levels.ratings import person_rating
 from agents.play.moves import count
 from agents.play.store import Home

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from agents.arena.hand_log import SideDecisions
-from agents.arena.results import Estimate, ratio
+from agents.estimates import Estimate, ratio
 from agents.network.inputs import observe_views
 from agents.network.nets import FrozenActor
 from ginenv.engine.actions import PHASE_DISCARD

@@ -213,7 +213,7 @@ def standings_tables(standings: Standings) -> list[Table]:
 
     def cell(i: int, j: int) -> str:
         share = None if i == j else standings.share(i, j)
-        return "" if share is None else f"{100 * share.shown:.1f} ± {100 * share.half:.1f}"
+        return "" if share is None else f"{100 * share.mean:.1f} ± {100 * share.half:.1f}"
 
     ratings = [(names[i], standings.ratings[i]) for i in order]
     return [
@@ -225,7 +225,7 @@ def standings_tables(standings: Standings) -> list[Table]:
         _filled(
             standings.config.title,
             ("", "rating"),
-            ((name, f"{rating:+.0f} ± {(high - low) / 2:.0f}") for name, (rating, low, high) in ratings),
+            ((name, f"{one.mean:+.0f} ± {(one.high - one.low) / 2:.0f}") for name, one in ratings),
         ),
     ]
 

@@ -9,8 +9,9 @@ import numpy as np
 from markupsafe import Markup
 from matplotlib.colors import LinearSegmentedColormap
 
-from agents.arena.results import Estimate, versions
+from agents.arena.results import versions
 from agents.arena.tournament import Standings
+from agents.estimates import Estimate
 from agents.reports.charts import ACCENT, INK, LINE, SOFT, drawing, svg_of_page
 from agents.reports.pages import page, shorten
 from agents.reports.terminal import RATES, rate_texts
@@ -24,10 +25,12 @@ def _rating_chart(standings: Standings) -> Markup:
     order = standings.order
     with drawing(9.5, 0.6 + 0.34 * len(order)) as (figure, (axes,)):
         for row, player in enumerate(order):
-            rating, low, high = standings.ratings[player]
-            axes.plot([low, high], [row, row], color=ACCENT, alpha=0.35, linewidth=3, clip_on=False)
-            axes.plot([rating], [row], "o", color=ACCENT, clip_on=False)
-            axes.annotate(f"{rating:+.0f}", (high, row), (8, 0), textcoords="offset points", va="center", color=SOFT)
+            rating = standings.ratings[player]
+            axes.plot([rating.low, rating.high], [row, row], color=ACCENT, alpha=0.35, linewidth=3, clip_on=False)
+            axes.plot([rating.mean], [row], "o", color=ACCENT, clip_on=False)
+            axes.annotate(
+                f"{rating.mean:+.0f}", (rating.high, row), (8, 0), textcoords="offset points", va="center", color=SOFT
+            )
         axes.set_yticks(range(len(order)), [shorten(standings.names[player]) for player in order])
         axes.tick_params(axis="y", length=0, labelcolor=INK)
         axes.invert_yaxis()
@@ -58,10 +61,10 @@ def _knock_chart(name: str, rates: dict[str, Any]) -> Markup:
 
 def _cell(share: Estimate) -> dict[str, Any]:
     return {
-        "mean": f"{100 * share.shown:.1f}",
+        "mean": f"{100 * share.mean:.1f}",
         "half": f"{100 * share.half:.1f}",
-        "colour": "--accent" if share.shown > 0.5 else "--warm",
-        "strength": round(8 + 62 * min(1.0, abs(share.shown - 0.5) / 0.35)),
+        "colour": "--accent" if share.mean > 0.5 else "--warm",
+        "strength": round(8 + 62 * min(1.0, abs(share.mean - 0.5) / 0.35)),
     }
 
 

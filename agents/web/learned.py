@@ -8,8 +8,7 @@ from urllib.parse import urlencode
 import numpy as np
 from starlette.responses import Response
 
-from agents.arena.ladder import shipped_ladder
-from agents.arena.results import Estimate, weighted
+from agents.estimates import Estimate, weighted
 from agents.levels.describe import what_is_learned
 from agents.levels.level import MATCHED, NAMES, Level, load_level
 from agents.levels.profile import reset_level
@@ -17,6 +16,7 @@ from agents.levels.traits import times
 from agents.play.display_names import display_opponent
 from agents.play.options import opponent_name
 from agents.play.store import Home, PlayerFile
+from agents.rating import shipped_ladder
 from agents.web.request import Request
 from ginenv.errors import GinError
 from ginenv.tables.player_names import parse_player
@@ -86,7 +86,7 @@ def learned(request: Request) -> Response:
         found=found,
         gain=_gain(session.file, name),
         times=times,
-        rungs={each: shipped_ladder().rating_of(each) for each in ("simple", "network")},
+        rungs={each: shipped_ladder().ratings[each] for each in ("simple", "network")},
     )
 
 

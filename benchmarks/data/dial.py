@@ -13,7 +13,6 @@ import numpy as np
 import torch
 from rich.console import Console
 
-from agents.arena.ladder import Ladder, rising_curve, shipped_ladder
 from agents.arena.series import PlayersBySeries, counting_hands, play_series
 from agents.deal_streams import Domain
 from agents.files import write_json
@@ -21,6 +20,7 @@ from agents.levels.dial import DATA, GRID, NUM_PLACES, PATH, Dial
 from agents.levels.level import MATCHED, load_level
 from agents.levels.matched import MatchedPlayer
 from agents.network.metadata import read_metadata
+from agents.rating import Ladder, rising_curve, shipped_ladder
 from agents.reports.terminal import progress_bar
 from ginenv.tables.players import make_player
 
@@ -45,8 +45,8 @@ class _Fixed(MatchedPlayer):
 
 def measure(place: int, ladder: Ladder) -> dict[str, Any]:
     """What a place scores against every rung, and what follows for all ratings."""
-    player, count = _Fixed(place), len(ladder.names)
-    rungs = PlayersBySeries([make_player(name, SEED) for name in ladder.names], np.arange(count * SERIES) % count)
+    player, count = _Fixed(place), len(ladder.ratings)
+    rungs = PlayersBySeries([make_player(name, SEED) for name in ladder.ratings], np.arange(count * SERIES) % count)
     options: dict[str, Any] = {"series": count * SERIES, "hands": HANDS, "seed": SEED, "domain": Domain.TRAIN}
     points = play_series(player, rungs, less_luck=True, **options)
     means = points.reshape(SERIES, count, HANDS).mean(axis=(0, 2))
@@ -56,8 +56,8 @@ def measure(place: int, ladder: Ladder) -> dict[str, Any]:
     deviation = np.std([margin - means[k] for k, margin in zip(numbers, margins, strict=True) if near[k]])
     return {
         "settings": {name: values[place] for name, values in PATH.items()},
-        "measured": dict(zip(ladder.names, means.round(2).tolist(), strict=True)),
-        "points": (-rising_curve(GRID, ladder.ratings, -means)).round(3).tolist(),
+        "measured": dict(zip(ladder.ratings, means.round(2).tolist(), strict=True)),
+        "points": (-rising_curve(GRID, np.array([*ladder.ratings.values()]), -means)).round(3).tolist(),
         "deviation": round(float(deviation), 2),
     }
 
@@ -67,7 +67,7 @@ def main() -> None:
     torch.set_num_threads(1)
     ladder, network = shipped_ladder(), read_metadata(DATA.parent / "network")["weights_sha256"]
     head = {"command": COMMAND, "network": network, "rules": "eaai", "hands": SERIES * HANDS, "seed": SEED}
-    console, each = Console(), len(ladder.names) * SERIES * HANDS
+    console, each = Console(), len(ladder.ratings) * SERIES * HANDS
     with progress_bar(console, NUM_PLACES * each, "hands") as tick, counting_hands(tick):
         places = [measure(place, ladder) for place in range(NUM_PLACES)]
     # A place further up is never weaker.

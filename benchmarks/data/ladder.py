@@ -13,9 +13,8 @@ from itertools import combinations
 import numpy as np
 
 from agents.arena import MatchSettings, play_match
-from agents.arena.ladder import DATA
-from agents.arena.ratings import ratings
 from agents.files import write_json
+from agents.rating import DATA, bradley_terry
 
 # From the weakest to the strongest: with each, so many of its actions are drawn at random.
 BLUNDERS = ("0.9", "0.8", "0.7", "0.6", "0.5", "0.4", "0.3", "0.22", "0.15", "0.1", "0.05")
@@ -70,7 +69,8 @@ def rated(found: list[dict[str, object]]) -> dict[str, dict[str, float]]:
         i, j = (names.index(name) for name in pairing["players"])  # type: ignore[attr-defined]
         shares = np.repeat(np.arange(5) / 4, pairing["shares"])  # type: ignore[call-overload]
         scores[i, j] = np.stack([shares, np.ones(len(shares))], axis=1)
-    table = ratings(scores, len(names), 200, SEED)
+    rated = bradley_terry(scores, len(names), 200, SEED)
+    table = np.array([[each.mean, each.low, each.high] for each in rated])
     table += ANCHOR_RATING - table[names.index(ANCHOR), 0]
     return {
         name: dict(zip(("rating", "low", "high"), np.round(row, 1).tolist(), strict=True))

@@ -33,8 +33,9 @@ import tyro
 
 from agents.arena.executors import chunks, in_order, open_executor, run_tasks
 from agents.arena.matches import play_match
-from agents.arena.results import Estimate, ratio, versions, weighted
+from agents.arena.results import versions
 from agents.arena.series import PlayersBySeries, play_series
+from agents.estimates import Estimate, ratio, weighted
 from agents.files import write_json
 from agents.levels.level import NAMES, Level, load_level
 from agents.levels.player import LevelPlayer

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from agents.arena.results import ratio
 from agents.arena.series import play_series
 from agents.deal_streams import Domain
+from agents.estimates import ratio
 from agents.levels.level import Level
 from agents.levels.player import LevelPlayer
 from ginenv.bots.heuristics import make_formula
