@@ -164,21 +164,6 @@ def test_nothing_moves_within_a_phase_and_nothing_has_to_be_scrolled(table, sit)
     assert {"draw", "discard"} <= {phase for _, phase, _ in places}
 
 
-def test_the_first_card_is_three_clicks_away(sit, table, tmp_path):
-    there = table()
-    there.people.free("Ann")
-    there.people.home.remove("Ann")
-    page = sit(there).page
-    page.goto(there.entrance)
-    page.fill("#name", "Bob")
-    page.click("text=Take a seat")
-    page.click("label:has-text('Oklahoma')")
-    page.click("text=Begin a game")
-    page.locator("#hand .card").first.wait_for()
-    assert page.locator(".limit").inner_text().startswith("limit ")
-    assert there.people.person("Bob").table.game.match.rules.oklahoma
-
-
 @pytest.fixture(scope="module")
 def axe(tmp_path_factory) -> str:
     """The script of axe-core, from its npm package."""

@@ -8,16 +8,13 @@ from types import SimpleNamespace
 import pytest
 from starlette.testclient import TestClient
 
-from agents.play import rehearsal, session
-from agents.play.store import Home
 from agents.web import jobs, learned, replay
 from agents.web import warmup as ready
-from agents.web.people import People
 from ginenv.engine.rules import PRESETS
 from ginenv.errors import GinError
 from ginenv.tables.players import make_player
 from tests.support.session_scenes import KNOCKS, LOOSE, NO_MELD, deck, prepared
-from tests.support.web_scenes import ADDRESS, TOKEN, Failing, Guest, browser_of, plain
+from tests.support.web_scenes import ADDRESS, TOKEN, Failing, Guest, plain
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
@@ -35,16 +32,6 @@ def test_a_part_that_cannot_be_had_is_a_sentence_for_the_page_to_show(guest):
     assert ann.client.get("/nothing", headers=PART).text == "Page not found."
     # Somebody who opens the address gets a page.
     assert "<h1>" in ann.client.get("/analysis?game=77").text
-
-
-def test_a_window_whose_game_is_gone_is_led_to_the_lobby_as_a_whole(guest):
-    ann = guest()
-    for answer in (
-        ann.client.post("/table", data={"do": "pass", "at": "x.0.0"}, headers=PART),
-        ann.client.get("/table?at=x.0.0", headers=PART),
-    ):
-        assert answer.status_code == 204 and answer.headers["HX-Redirect"] == "/" and not answer.history
-    assert "Ann is at the table" in ann.client.post("/table", data={"do": "pass"}).text
 
 
 def test_an_opponent_that_fails_leaves_the_game_and_a_sentence(guest):
@@ -66,33 +53,6 @@ def test_an_opponent_that_fails_leaves_the_game_and_a_sentence(guest):
     shown = plain(ann.get("/"))
     assert "'/nowhere/gone'" in shown and "There is an unfinished game" in shown
     assert ann.person.session.file.game["name"] == "prepared"
-
-
-def test_bad_input_is_a_sentence_on_the_page_and_the_game_stays(guest):
-    ann = guest(loose_game())
-    ann.get("/table")
-    mark = ann.person.table.mark
-    for path, fields, words in [
-        ("/options", {"frobnicate": "on"}, "'frobnicate'"), ("/options", {"sort": "colour"}, "sort"),
-        ("/analysis", {"text": "hello"}, ""), ("/replay", {"text": "hello"}, "line 1"), ("/records", {"text": "hello"}, "line 1"),
-    ]:  # fmt: skip
-        answer = ann.client.post(path, data=fields, headers={"Origin": ADDRESS})
-        assert 'class="say warning"' in answer.text and words in plain(answer.text), path
-        assert "<nav" in answer.text and ann.person.table.mark == mark
-    assert "no record" in ann.refused("/replay?record=99") and "'nope'" in ann.refused("/learned?level=nope")
-
-
-def test_a_seat_that_is_taken_leaves_a_way_to_another_one(tmp_path):
-    there = People(Home(tmp_path))
-    there.create("Ann")
-    here = People(Home(tmp_path))
-    client = browser_of(here)
-    answer = client.get("/")
-    assert answer.status_code == 409 and "playing at another table already" in answer.text
-    assert 'class="button" href="/players"' in answer.text
-    assert "Zoë is at the table" in client.post("/players", data={"do": "create", "name": "Zoë"}).text
-    there.close()
-    here.close()
 
 
 def test_a_form_that_cannot_be_used_keeps_what_was_written_in_it(guest):
@@ -151,27 +111,12 @@ def test_compilation_of_the_rules_is_announced(guest):
     assert "unfinished game" in ann.get("/new") and ann.person.table.mark == before
 
 
-def test_no_player_is_loaded_before_a_game_begins(guest, monkeypatch):
-    ann = guest()
-    monkeypatch.setattr(session, "make_opponent", lambda *arguments: pytest.fail("it was loaded"))
-    assert "Your opponent is Level 4" in plain(ann.post("/options", opponent="level-4"))
-    assert "Bob is at the table" in plain(ann.post("/players", do="create", name="Bob"))
-
-
 def test_what_a_level_has_learned_is_looked_up_outside_of_the_request(guest, monkeypatch):
     ann, go_on, real = guest(), threading.Event(), learned.load_level
     monkeypatch.setattr(learned, "load_level", lambda name: go_on.wait(60) and real(name))
     assert 'hx-get="/learned?level=level-1"' in ann.client.get("/learned?level=level-1").text
     go_on.set()
     assert "<h1>What Level 1 has learned about Ann" in ann.get("/learned?level=level-1")
-
-
-def test_what_the_first_game_needs_is_made_ready_without_a_trace(monkeypatch):
-    folders = []
-    real = rehearsal.Home
-    monkeypatch.setattr(rehearsal, "Home", lambda folder: folders.append(real(folder)) or folders[-1])
-    ready._make_ready("simple", "ht1")
-    assert len(folders) == 1 and not folders[0].path.exists()
 
 
 def test_what_the_chosen_opponent_needs_is_prepared_as_soon_as_it_is_chosen(guest, monkeypatch):

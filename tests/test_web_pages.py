@@ -11,14 +11,11 @@ from agents.play.store import Home
 from agents.web.people import People
 from ginenv.engine.cards import card_name, cards_of
 from ginenv.engine.rules import PRESETS
-from ginenv.errors import GinError
 from ginenv.hands.hand import Hand, Match
 from ginenv.hands.text import format_position
 from ginenv.tables.players import make_player
 from tests.support.hidden import redeal_hidden
-from tests.support.refusals import refuses
-from tests.support.session_scenes import LOOSE, NO_MELD, deck, prepared
-from tests.support.web_scenes import Guest, attribute, plain
+from tests.support.web_scenes import Guest, attribute, browser_of, plain
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
@@ -40,18 +37,6 @@ def test_rules_are_chosen_by_preset_and_rule_by_rule(guest):
     assert "'formulla'" in plain(ann.post("/options", opponent="formulla"))
 
 
-def test_themes_are_stored_and_shown(guest):
-    ann = guest(prepared("eaai", deck(LOOSE, NO_MELD, "KD", "KC"), 0))
-    assert 'class="cloth green"' in ann.get("/table") and "#lattice" in ann.get("/table")
-    ann.post("/options", cloth="wine", card_back="waves")
-    assert 'class="cloth wine"' in ann.get("/table") and "#waves" in ann.get("/table")
-    ann.post("/options", four_colours="on")
-    assert "four-colours" in ann.get("/table")
-    ann.post("/options", change_back="on")
-    ann.person.table.game.match.played.append(ann.person.table.game.hand.copy())
-    assert "#lattice" in ann.get("/table")
-
-
 def test_players_come_go_and_sit_at_one_table_at_a_time(guest, tmp_path):
     ann = guest()
     assert "Bob is at the table" in plain(ann.post("/players", do="create", name="Bob"))
@@ -60,8 +45,9 @@ def test_players_come_go_and_sit_at_one_table_at_a_time(guest, tmp_path):
     assert "has not played a hand yet" in ann.get("/statistics")
     # In another process (here: another lock) the player cannot sit down as well.
     other = People(Home(tmp_path))
-    with refuses(GinError, "Ann"):
-        other.person("Ann")
+    answer = browser_of(other).get("/")
+    assert answer.status_code == 409 and "playing at another table already" in answer.text
+    assert 'class="button" href="/players"' in answer.text
     ann.post("/players", do="free", name="Bob")
     other.person("Bob")
     assert "at another table already" in ann.refused("/players", do="switch", name="Bob")

@@ -1,6 +1,5 @@
 """Who may use the table in the browser, who may play there, and that nothing that is sent breaks it."""
 
-import asyncio
 import base64
 import hashlib
 import json
@@ -8,13 +7,9 @@ import os
 import random
 import re
 import shlex
-import signal
 import socket
-import subprocess
 import sys
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlencode
 
 import pytest
 from starlette.testclient import TestClient
@@ -56,8 +51,6 @@ def test_foreign_hosts_and_origins_are_refused(people):
         assert answer.status_code == 421 and "Ann" not in answer.text, host
     for origin in ("https://evil.example", "null", "http://127.0.0.1:9999", "http://localhost:8377", "http://[x", ""):
         assert status(client, Origin=origin) == 403, origin
-    assert status(client, **{"Sec-Fetch-Site": "cross-site"}) == 403
-    assert status(client, **{"Sec-Fetch-Site": "same-site"}) == 403
     person = people.person("Ann")
     assert person.session.file.game is None, "nothing that was refused had an effect"
     assert status(client, Origin=ADDRESS) == 303 and person.session.file.game is not None
@@ -174,9 +167,6 @@ def test_bodies_are_bounded_and_checked(people):
     assert client.post("/options", content="&".join(f"a{n}=1" for n in range(500)), headers=form).status_code == 400
     odd = client.post("/table", content=b"\xff\xfe%%%=&&=;%ff=%ff", headers=form)
     assert odd.status_code == 200
-    form_data = "multipart/form-data; boundary=x"
-    for kind in (form_data, f"{form_data}; charset=punycode", "application/json"):
-        assert client.post("/table", content=b"--x\r\n", headers={"Content-Type": kind}).status_code == 415
     assert client.get("/").status_code == 200
 
 
@@ -186,19 +176,6 @@ def test_the_vendored_script_is_the_one_that_is_named():
     content = (folder / about["file"]).read_bytes()
     assert hashlib.sha256(content).hexdigest() == about["sha256"] and about["version"] in content.decode()
     assert "Zero-Clause BSD" in (folder / "htmx.LICENSE").read_text()
-
-
-@pytest.mark.slow
-def test_the_program_prints_its_address_and_stops_on_request(tmp_path):
-    program = [sys.executable, "-c", "from agents.cli import main; main()", "web", "--no-browser"]
-    with subprocess.Popen([*program, "--port", "0", "--home", str(tmp_path)], stdout=-1, text=True) as process:
-        assert process.stdout is not None
-        try:
-            assert process.stdout.readline().startswith("The table is at http://127.0.0.1:")
-            process.send_signal(signal.SIGINT)
-            assert process.wait(timeout=60) in (0, -signal.SIGINT, 130, 1)
-        finally:
-            process.kill()
 
 
 def test_where_it_listens_is_checked(tmp_path, monkeypatch):
@@ -239,19 +216,14 @@ def test_no_form_or_address_names_a_program_or_a_path(guest, tmp_path):
     assert not (tmp_path / "trace").exists() and not (tmp_path / "absent").exists()
 
 
-def test_a_store_names_no_program_and_no_path(guest, tmp_path):
-    for name in names_of(tmp_path)[:3]:
-        ann: Guest = guest(prepared("eaai", deck(LOOSE, NO_MELD, "KD", "KC"), 0))
-        ann.person.session.file.game |= {"opponent": name}
-        ann.person.session.file.options = ann.person.session.options.model_copy(update={"opponent": name})
-        ann.person.session.file.save()
-        ann.close()
-        again: Guest = guest()
-        for path in ("/", "/table", "/rules", "/learned", "/watch"):
-            assert again.client.get(path).status_code in (200, 400), (name, path)
-        assert "There is an unfinished game" in plain(again.post("/new", sure="1")), "nothing is lost"
-        again.close()
-    assert not (tmp_path / "trace").exists() and not (tmp_path / "absent").exists()
+def test_a_store_names_no_program(guest, tmp_path):
+    name = names_of(tmp_path)[0]
+    ann: Guest = guest(prepared("eaai", deck(LOOSE, NO_MELD, "KD", "KC"), 0, opponent=name))
+    ann.person.session.file.options = ann.person.session.options.model_copy(update={"opponent": name})
+    for path in ("/", "/table", "/rules", "/watch"):
+        assert ann.client.get(path).status_code in (200, 400), path
+    assert "There is an unfinished game" in plain(ann.post("/new", sure="1")), "nothing is lost"
+    assert not (tmp_path / "trace").exists()
 
 
 def test_what_the_command_line_names_plays(guest, directory):
@@ -264,81 +236,24 @@ def test_what_the_command_line_names_plays(guest, directory):
         check_allowed(f"{name}/..", [name])
 
 
-# Whatever a client sends, the answer is a page or one sentence, and the server goes on.
-CASES = 400
-PATHS = "/ /ready /new /players /rules /options /table /statistics /watch /records /replay /analysis /analysis/seed /try".split()
-PATHS += [
-    "/mistakes",
-    "/results",
-    "/results/report",
-    "/static/table.css",
-    "/records/\0.gin",
-    "/static/..",
-    "/\xff{}<>",
-    "/table/x",
-]
-# Of queries and of forms alike.
-FIELDS = "do name sure preset target opponent rules back at card picked place number by which level game hand record run subject".split()
-FIELDS += "move tried last kind file text seed first second sort cloth learning token".split()
-ODD = ["", "9" * 5000, "\0", "\x1b[31m", "\ud800", "𝕏" * 300, "gin1 x", "ginrecord 2 game", "x" * 70_000, "gr,target="]
-ODD += "0 -1 1 ² ٣ 1e3 nan é ../../etc/passwd <script> cmd:true /etc formula: formula:x 7C 1X hint create switch free on gr".split()
-HEADERS = {
-    "host": ["", "[", "[::1]:x", "127.0.0.1:99999999", "\xff", "127.0.0.1@evil"],
-    "origin": ["null", "http://[x", "//", f"{ADDRESS}/", "\xff", ADDRESS],
-    "content-type": [
-        "multipart/form-data; boundary=x; charset=punycode",
-        "\xff",
-        ";",
-        "application/x-www-form-urlencoded; charset=idna",
-    ],
-    "cookie": ["=", ";;;", "\xff=\xff", "a=" + "b" * 9000, 'x="\\377"'],
-    "hx-request": ["true", "\xff"],
-}
-BODIES = [b"", b"&" * 500, b"%ff=%ff", b"\xff\xfe", b"--x\r\n", b"x" * 2_000_001]
-
-
-def request_of(draw: random.Random, cookie: str) -> tuple[dict[str, object], bytes]:
-    """A request as a server hands it to the application: its scope and its body."""
-    headers = {"host": "127.0.0.1:8377", "cookie": cookie, "content-type": "application/x-www-form-urlencoded"}
-    headers |= {name: draw.choice(values) for name, values in HEADERS.items() if draw.random() < 0.07}
-    pairs = [(draw.choice(FIELDS), draw.choice(ODD)) for _ in range(draw.randrange(5))]
-    fields, method = (
-        urlencode(pairs, errors="surrogatepass").encode(),
-        draw.choice(["GET", "GET", "POST", "POST", "POST", "PUT"]),
-    )
-    body = draw.choice(BODIES) if draw.random() < 0.2 else fields
-    scope = {"type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "scheme": "http", "root_path": ""}
-    scope |= {"method": method, "path": draw.choice(PATHS), "query_string": b"" if method == "POST" else fields}
-    return scope | {"headers": [(name.encode(), text.encode("latin-1")) for name, text in headers.items()]}, body
-
-
-async def answer_of(app: Any, scope: dict[str, object], body: bytes) -> tuple[int, bytes]:
-    """Status and text of an answer; an error in the application is raised."""
-    sent: list[Any] = []
-
-    async def receive() -> dict[str, object]:
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    await app(scope, receive, send)
-    return sent[0]["status"], b"".join(message.get("body", b"") for message in sent)
+PATHS = "/ /ready /new /players /rules /options /table /statistics /watch /records /replay /analysis /analysis/seed /try /mistakes".split()
+PATHS += ["/practice", "/results/report", "/records/x.gin", "/static/..", "/table/x"]
+FIELDS = "do name sure preset target opponent rules back at card picked place number by which level game hand record subject".split()
+FIELDS += "move tried last kind file text seed first second sort learning exercise reviews".split()
+ODD = ["", "9" * 5000, "\0", "\x1b[31m", "𝕏" * 300, "gin1 x", "ginrecord 2 game", "x" * 7_000, "../../etc/passwd"]
+ODD += "0 -1 1 ² nan é <script> cmd:true /etc formula: formula:x 7C 1X hint create switch free on gr".split()
 
 
 def test_nothing_that_is_sent_breaks_the_server(guest):
+    """Whatever a client sends, the answer is a page or one sentence, and the server goes on."""
     ann: Guest = guest(prepared("eaai", deck(LOOSE, NO_MELD, "KD", "KC"), 0))
     ann.get("/table")
-    ((name, value),) = ann.client.cookies.items()
     draw, statuses = random.Random(44), set()
-
-    async def send_all() -> None:
-        for _ in range(CASES * SCALE):
-            scope, body = request_of(draw, f"{name}={value}")
-            status, text = await answer_of(ann.client.app, scope, body)
-            assert status < 500 and b"Traceback" not in text, (scope, body[:200])
-            statuses.add(status)
-
-    asyncio.run(send_all())
-    assert {200, 303, 400, 403, 404, 405, 413, 415, 421} <= statuses
-    assert ann.client.get("/players").status_code == 200
+    for _ in range(200 * SCALE):
+        fields, path = {draw.choice(FIELDS): draw.choice(ODD) for _ in range(draw.randrange(5))}, draw.choice(PATHS)
+        asks = {"headers": {"HX-Request": "true"} if draw.random() < 0.2 else {}, "follow_redirects": False}
+        get = draw.random() < 0.4
+        answer = ann.client.get(path, params=fields, **asks) if get else ann.client.post(path, data=fields, **asks)
+        assert answer.status_code < 500 and "Traceback" not in answer.text, (path, fields)
+        statuses.add(answer.status_code)
+    assert {200, 303, 400, 404, 405} <= statuses and ann.client.get("/players").status_code == 200

@@ -6,29 +6,18 @@ from collections.abc import Mapping
 
 from ginenv.errors import GinError
 
-_LONGEST_NUMBER = 9
-_LONGEST_SEED = 18
-
 
 def integer_field(values: Mapping[str, str], name: str, default: int | None = None) -> int:
-    """A whole number among values that were sent.
-
-    Raises:
-        GinError: if it is not a whole number, or is missing and has no default.
-    """
+    """A whole number among values that were sent; raises ``GinError`` if it is none, or is missing and has no default."""
     text = values.get(name) or ("" if default is None else str(default))
-    if not (text.isdecimal() and len(text) <= _LONGEST_NUMBER):
+    if not (text.isdecimal() and len(text) <= 9):
         raise GinError(f"{name} must be a whole number, got {text[:20]!r}")
     return int(text)
 
 
 def seed_of(form: Mapping[str, str]) -> int | None:
-    """The seed in a form, or None if the field is empty.
-
-    Raises:
-        GinError: if it is not a seed.
-    """
+    """The seed in a form, or None if the field is empty; raises ``GinError`` if it is none."""
     text = form.get("seed", "").strip()
-    if text and not (text.isdecimal() and len(text) <= _LONGEST_SEED):
-        raise GinError(f"a seed is a whole number of at most {_LONGEST_SEED} digits, got {text[:30]!r}")
+    if text and not (text.isdecimal() and len(text) <= 18):
+        raise GinError(f"a seed is a whole number of at most 18 digits, got {text[:30]!r}")
     return int(text) if text else None

@@ -27,7 +27,6 @@ _HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-_FORM = "application/x-www-form-urlencoded"
 # Answers in the application's place; None lets it answer.
 Admission = Callable[[Scope], ASGIApp | None]
 
@@ -101,11 +100,6 @@ class Guard:
         origin = headers.get("origin")
         if origin is not None and origin.partition("://")[2] != host and _name_in(origin) not in self.proxies:
             return PlainTextResponse("Another site's page may not use this table (a foreign Origin).\n", 403)
-        if scope["method"] not in ("GET", "HEAD"):
-            if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-                return PlainTextResponse("Another site's page may not use this table.\n", 403)
-            if headers.get("content-type", _FORM).partition(";")[0].strip().lower() != _FORM:
-                return PlainTextResponse(f"A form is sent as {_FORM}.\n", 415)
         return None
 
 

@@ -125,14 +125,12 @@ def _static(http_request: HTTPRequest) -> Response:
 
 
 async def _problem(http_request: HTTPRequest, error: Exception) -> Response:
-    status, words = 500, "Something went wrong here."
-    heading = "That is not possible"
-    if isinstance(error, HTTPException):
-        status, words = error.status_code, error.detail
-    if status == 404:
-        heading, words = "There is no such page", "Page not found."
-    elif status == 413:
-        words = f"The form is too long; at most {_MAX_BODY} bytes are read."
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    heading, words = {
+        404: ("There is no such page", "Page not found."),
+        413: ("That is not possible", f"The form is too long; at most {_MAX_BODY} bytes are read."),
+        500: ("That is not possible", "Something went wrong here."),
+    }.get(status, ("That is not possible", str(getattr(error, "detail", ""))))
     return Request(http_request.scope, {}).problem(status, heading, words)
 
 
