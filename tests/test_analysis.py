@@ -367,7 +367,7 @@ def test_gin_analyse_prints_what_was_found(home, hand, tmp_path, capsys):
     ("arguments", "facts"),
     [
         ("nowhere.gin", "'nowhere.gin' gin1"), ("--game 1 --mistakes", "--game --mistakes"), ("--hand 99", "99 1"),
-        ("--mistakes --kind blunder", "kind 'discard' 'blunder'"), ("--seed 1 --players formula", "players two 'formula'"),
+        ("--seed 1 --players formula", "players two 'formula'"), ("--kind draw", "--mistakes"), ("--rules eaai", "--seed"),
     ],
 )  # fmt: skip
 def test_what_gin_analyse_cannot_do_is_one_sentence(home: Home, arguments: str, facts: str) -> None:

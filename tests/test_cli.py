@@ -212,8 +212,7 @@ def test_a_broken_pipe_that_is_not_the_output_is_no_quiet_end() -> None:
     ("words", "facts"),
     [
         ("levels show network", "level-1"),
-        ("analyse --home nowhere", "nowhere"), ("analyse --kind draw", "--mistakes"),
-        ("analyse --rules eaai", "--seed"), ("analyse --players simple easy", "--seed"),
+        ("analyse --home nowhere", "nowhere"),
         ("levels learned level-1 --reset --as-json", "--reset --as-json"),
         ("levels build nowhere --out here", "nowhere"), ("evaluate simple easy --games 0", "games 1 0"),
         ("evaluate simple random --games 100 --hands 2 --out x.json", "--games 100 --hands 2"),

@@ -39,7 +39,7 @@ class _Collector(Observer):
         self.parts.append((play.states[rows], play.jobs_at[rows], play.tables["player"][rows]))
 
 
-def ask_expert(expert: Player, hands: Hands) -> Hands:
+def _ask_expert(expert: Player, hands: Hands) -> Hands:
     """The hands with what a player would have played in each decision; a search also says what each action is worth."""
     views = decisions_of(hands.states).views
     examine = getattr(expert, "examine", None)
@@ -126,7 +126,7 @@ class PlayedGames:
             won = np.stack([side, -side], 1).astype(np.int8)
         names = [short_name(player) for player in self.players]
         hands = Hands(states, first + job, [(names[a], names[b]) for a, b in seated.tolist()], won, faults=faults)
-        return ask_expert(players[2], hands) if len(players) > 2 else hands
+        return _ask_expert(players[2], hands) if len(players) > 2 else hands
 
 
 def play_group(names: Sequence[str], games: PlayedGames, first: int, count: int) -> Hands:
@@ -158,4 +158,4 @@ class RecordedGames:
         expert = make_player(self.expert, self.seed) if self.expert else None
         for game, path in enumerate(self.paths):
             hands = hands_of_record(read_record(path), game)
-            yield hands if expert is None else ask_expert(expert, hands)
+            yield hands if expert is None else _ask_expert(expert, hands)

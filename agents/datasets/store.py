@@ -30,7 +30,7 @@ pc: Any = pyarrow.compute
 # Columns with few different words.
 _REPEATED = ("player", "opponent", "phase", "end")
 # Of one row group: what is written has some ten thousand rows, at most some hundred thousand. Of a name or position, in bytes.
-MAX_ROWS, MAX_BYTES, MAX_TEXT = 1 << 18, 1 << 29, 1 << 12
+MAX_ROWS, MAX_BYTES, MAX_TEXT = 1 << 18, 1 << 29, 1 << 11
 # Why a file ends early after an interrupt.
 INTERRUPTED = "interrupted"
 
@@ -126,14 +126,15 @@ def table_of(hands: Hands, schema: pa.Schema, first: int) -> pa.Table:
     decisions = decisions_of(hands.states)
     columns = columns_of(hands, decisions) | hands.expert
     columns["hand"] = columns["hand"] + first
-    return pa.table([_arrow(columns[field.name], field.type, len(decisions.hand)) for field in schema], schema=schema)
+    arrays = [_arrow(columns[field.name], field.type, len(decisions.hand)) for field in schema]
+    return pa.table([array.cast(field.type) for array, field in zip(arrays, schema, strict=True)], schema=schema)
 
 
 def _arrow(values: Any, kind: pa.DataType, count: int) -> pa.Array:
     """A column as Arrow; text is given as codes and the words that they stand for."""
     if isinstance(values, tuple):
         codes, words = values
-        return pa.DictionaryArray.from_arrays(pa.array(codes, pa.int16()), pa.array(words, pa.string()))
+        return pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), pa.array(words, pa.string()))
     return pa.nulls(count, kind) if values is None else pa.array(values, kind)
 
 

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from agents.arena.results import versions
 from agents.files import write_json
@@ -121,13 +122,17 @@ def write_results(name: str, results: list[Throughput], reference: Throughput) -
                 "decisions_ratio": round(decisions, 2),
             }
         )
-    about = {
+    write_rows(name, rows, ratios_to=reference.name)
+
+
+def write_rows(name: str, rows: list[dict[str, Any]], **about: Any) -> None:
+    """Writes rows to a file in ``benchmarks/results``, with the command that repeats them, versions, the machine, and more about them."""
+    head = {
         "command": f"python -m benchmarks.speed.{name}",
         "date": datetime.date.today().isoformat(),
         "versions": versions("open_spiel"),
         "machine": {"system": platform.system(), "processor": platform.machine(), "cores": os.cpu_count()},
-        "ratios_to": reference.name,
     }
     path = RESULTS / f"{name}.json"
-    write_json(path, about | {"rows": rows})
+    write_json(path, head | about | {"rows": rows})
     print(f"written to {path}", file=sys.stderr)

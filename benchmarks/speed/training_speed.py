@@ -13,10 +13,8 @@ within one run, because figures from different hours cannot be compared. Wall-cl
 from __future__ import annotations
 
 import os
-import platform
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,12 +22,11 @@ import torch
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
 
-from agents.arena.results import versions
-from agents.config import TrainConfig, load_config
-from agents.files import write_json
+from agents.config import load_config
 from agents.network.nets import has_bfloat16_units
 from agents.training import ppo
 from agents.training.learner import Learner
+from benchmarks.speed.throughput import write_rows
 from ginenv import HandVectorEnv
 from ginenv.adapters.sb3 import GinVecEnv
 from ginenv.engine.actions import NUM_ACTIONS
@@ -106,49 +103,39 @@ def maskable_ppo() -> dict[str, float]:
     return {"decisions": decisions, "seconds": seconds, "per_second": decisions / seconds}
 
 
-class Ours:
-    """A training run of this project that is measured in rounds."""
-
-    def __init__(self, config: TrainConfig) -> None:
-        self.learner = Learner(config)
-        self.play(2)  # compiles, and fills caches
-
-    def play(self, batches: int) -> None:
-        """Trains for some batches."""
-        target = self.learner.batches + batches
-        ppo.train(self.learner, lambda figures: self.learner.batches < target)
-
-    def __call__(self) -> dict[str, float]:
-        """Decisions a second over some batches, and how the time was spent."""
-        learner = self.learner
-        before, decisions = dict(learner.budget), learner.decisions
-        began = time.perf_counter()
-        self.play(BATCHES)
-        seconds = time.perf_counter() - began
-        decisions = learner.decisions - decisions
-        spent = {name: (value - before[name]) / seconds for name, value in learner.budget.items()}
-        return {"decisions": decisions, "seconds": seconds, "per_second": decisions / seconds} | {
-            f"share_{name}": value for name, value in spent.items()
-        }
-
-
-def ours(bfloat16: str = "auto", **changes: Any) -> Ours:
-    """This project's trainer as in `configs/strong.yaml`, with some changes."""
+def ours(bfloat16: str = "auto", **changes: Any) -> Callable[[], dict[str, float]]:
+    """Measures this project's trainer as in `configs/strong.yaml`, with some changes: decisions a second, and how time was spent."""
     overrides = [f"{key}={value}" for key, value in changes.items()]
     threads = [f"threads={CORES}", f"bfloat16='{bfloat16}'", "imitation_decisions=0"]
-    return Ours(load_config("configs/strong.yaml", [*overrides, *threads]))
+    learner = Learner(load_config("configs/strong.yaml", [*overrides, *threads]))
+
+    def play(batches: int) -> None:
+        target = learner.batches + batches
+        ppo.train(learner, lambda figures: learner.batches < target)
+
+    def measured() -> dict[str, float]:
+        before, decisions = dict(learner.budget), learner.decisions
+        began = time.perf_counter()
+        play(BATCHES)
+        seconds, decisions = time.perf_counter() - began, learner.decisions - decisions
+        spent = {f"share_{name}": (value - before[name]) / seconds for name, value in learner.budget.items()}
+        return {"decisions": decisions, "seconds": seconds, "per_second": decisions / seconds} | spent
+
+    play(2)  # compiles, and fills caches
+    return measured
 
 
 def main() -> None:
     """Measures everything in turns; prints ratios, writes the JSON."""
     torch.set_num_threads(CORES)
     small: dict[str, Any] = {"network.actor": WIDTHS, "network.critic": WIDTHS, "network.share_suits": False}
-    same: dict[str, Any] = small | {"trained_fraction": 1, "network.heuristic_features": False, "num_envs": GAMES}
-    same |= {"num_steps": NUM_STEPS, "epochs": EPOCHS, "minibatch": MINIBATCH}
+    batch = {"num_envs": GAMES, "num_steps": NUM_STEPS, "epochs": EPOCHS, "minibatch": MINIBATCH}
+    same: dict[str, Any] = small | batch | {"trained_fraction": 1, "network.heuristic_features": False}
     by_suit: dict[str, Any] = {"network.actor": [64, 64], "network.critic": [64, 64]}
     units = has_bfloat16_units()
+    reference = "MaskablePPO on nothing, 2 x 256, 3 epochs"
     measurements: dict[str, Callable[[], dict[str, float]]] = {
-        "MaskablePPO on nothing, 2 x 256, 3 epochs": maskable_ppo,
+        reference: maskable_ppo,
         "the same network and epochs, float32": ours("no", **same),
         "the recipe": ours(),
         "the recipe, plain 2 x 256": ours(**small),
@@ -159,26 +146,14 @@ def main() -> None:
     load = os.getloadavg()[0]
     rounds = [{name: measure() for name, measure in measurements.items()} for _ in range(ROUNDS)]
     best = {name: max((each[name] for each in rounds), key=lambda r: r["per_second"]) for name in measurements}
-    reference = best["MaskablePPO on nothing, 2 x 256, 3 epochs"]["per_second"]
     rows = []
     for name, figures in sorted(best.items(), key=lambda item: item[1]["per_second"]):
-        ratio = figures["per_second"] / reference
+        ratio = figures["per_second"] / best[reference]["per_second"]
         shares = "  ".join(f"{k[6:]} {100 * v:.0f} %" for k, v in figures.items() if k.startswith("share_"))
         print(f"{name:<44} {figures['per_second']:>10,.0f} decisions/s  {ratio:.2f}  {shares}")
         rows.append({"name": name, "per_second": round(figures["per_second"]), "ratio": round(ratio, 2)})
-    about = {
-        "command": "python -m benchmarks.speed.training_speed",
-        "settings": {
-            "cores": CORES,
-            "num_envs": GAMES,
-            "num_steps": NUM_STEPS,
-            "epochs": EPOCHS,
-            "minibatch": MINIBATCH,
-        },
-        "machine": {"bfloat16_units": units, "system": platform.system(), "load_before": load},
-        "versions": versions(),
-    }
-    write_json(Path("benchmarks/results/training_speed.json"), about | {"rows": rows, "rounds": rounds})
+    settings = {"cores": CORES, "bfloat16_units": units, "load_before": load, **batch}
+    write_rows("training_speed", rows, settings=settings, rounds=rounds)
 
 
 if __name__ == "__main__":
