@@ -91,10 +91,6 @@ def test_tables_of_decisions_that_were_changed_are_refused(tmp_path: Path) -> No
         with_actions(pa.array([120] * len(table), table["action"].type)),
         table.take(pa.array(range(len(table))[::-1])),
         table.slice(0, 0),
-        # More hands and names than the numbers of a dictionary that is written.
-        table.take(pa.array([0] * 40_000))
-        .set_column(table.column_names.index("hand"), "hand", pa.array(range(40_000)))
-        .set_column(table.column_names.index("player"), "player", pa.array(map(str, range(40_000)))),
         telling(format=10**30),
         telling(players=[None]),
         table.replace_schema_metadata({"ginenv": DEEP}),
