@@ -10,7 +10,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from agents.programs.messages import CardEvent, Deal, Done, Draw, HandOver, LayOff, Message, Pass, Shown, Spread
+from agents.programs.events import SIDES
+from agents.programs.messages import CardEvent, Deal, Draw, HandOver, LayOff, Message, Pass, Shown, Spread
 from ginenv.engine.actions import (
     KNOCK,
     PASS,
@@ -25,13 +26,11 @@ from ginenv.engine.actions import (
     action_name,
 )
 from ginenv.engine.cards import card_name, mask_of, parse_card
-from ginenv.engine.engine import NO_CARD, NOBODY
+from ginenv.engine.engine import NO_CARD
 from ginenv.engine.melds import MAX_ARRANGEMENTS, nth_arrangement
 from ginenv.engine.rules import Rules
 from ginenv.errors import GinError, must_be, quoted
 from ginenv.view.replay import Replay, SeatCards
-
-_WINNERS = {0: "you", 1: "opponent", NOBODY: "nobody"}
 
 
 def _cards_mask(names: Iterable[str]) -> int:
@@ -96,7 +95,7 @@ class HandReader:
         """
         if self._knock is not None:
             self._after_knock.append(event)
-        elif isinstance(event, Pass):
+        elif isinstance(event, Pass) and event.event == "pass":
             self._act(PASS, event.who)
         elif isinstance(event, Draw):
             self._draw(event)
@@ -179,7 +178,7 @@ class HandReader:
         record, phase = view[0], int(view[0]["phase"])
         if phase != PHASE_OVER:
             raise GinError(f"hand over: the hand goes on under these rules; its phase is {PHASE_NAMES[phase]!r}")
-        winner, points = _WINNERS[int(record["winner"])], abs(int(record["points"]))
+        winner, points = SIDES[min(int(record["winner"]), 2)], abs(int(record["points"]))
         if (over.winner, over.points) != (winner, points):
             raise GinError(
                 f"hand over: {over.points} points to {over.winner}, but under these rules {points} to {winner}"
@@ -213,7 +212,7 @@ class HandReader:
             elif isinstance(event, LayOff):
                 for card in event.cards if replay.phase == PHASE_LAYOFF else ():
                     replay.push(parse_card(card), f"lay off {card}")
-            elif isinstance(event, Done):
+            elif isinstance(event, Pass):
                 replay.push(PASS, "done")
         return replay
 

@@ -24,7 +24,6 @@ from pydantic import (
     model_validator,
 )
 
-from agents.files import JsonError, parse_json
 from agents.programs.events import END_NAMES, VERSION
 from ginenv.engine.rules import CHOICES, RANGES, Rules, get_rules
 from ginenv.engine.state import STATE
@@ -112,9 +111,9 @@ class Deal(Message):
 
 
 class Pass(Message):
-    """The first upcard is refused, or the last one at the wall."""
+    """An upcard is refused (the first, or the last one at the wall), or a further lay-off."""
 
-    event: Literal["pass"]
+    event: Literal["pass", "done"]
     who: Who
 
 
@@ -151,13 +150,6 @@ class LayOff(Message):
     cards: Cards
 
 
-class Done(Message):
-    """The defender stops laying off."""
-
-    event: Literal["done"]
-    who: Who
-
-
 class Shown(Message):
     """A hand at the end of a knocked hand, without what was laid off."""
 
@@ -179,9 +171,7 @@ class HandOver(Message):
     luck: Word | None = None
 
 
-Event = Annotated[
-    Deal | Pass | Draw | CardEvent | Spread | LayOff | Done | Shown | HandOver, Field(discriminator="event")
-]
+Event = Annotated[Deal | Pass | Draw | CardEvent | Spread | LayOff | Shown | HandOver, Field(discriminator="event")]
 
 
 class KnownCards(Message):
@@ -296,9 +286,7 @@ def read_message(text: str | bytes, kind: TypeAdapter[_Read]) -> _Read:
         MessageError: if it is not JSON, or not a message of this kind; one sentence says what is wrong where.
     """
     try:
-        return kind.validate_python(parse_json(text))
-    except JsonError as error:
-        raise MessageError(f"the message is not JSON: {error}") from None
+        return kind.validate_json(text)
     except ValidationError as error:
         raise MessageError(sentence_of(error.errors(include_url=False, include_input=False))) from None
 
@@ -316,7 +304,9 @@ def sentence_of(errors: Sequence[Any]) -> str:
     # Of a message that may be of several types, the first part is the type.
     place = first["loc"][first["loc"][:1] in (("hello",), ("act",), ("bye",), ("answers",), ("error",), ("body",)) :]
     where = ".".join(map(str, place))
-    text = _WORDS.get(first["type"], first["msg"]) if own is None else str(own)
+    # What is no JSON is worded by pydantic; the other errors with a context are our own.
+    is_own = own is not None and first["type"] != "json_invalid"
+    text = str(own) if is_own else _WORDS.get(first["type"], first["msg"])
     return f"{where or 'the message'}: {text}"
 
 

@@ -6,7 +6,6 @@ after a hello that is refused nothing is answered until there is a better one.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 from collections.abc import Callable
@@ -15,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from agents.files import JsonError, parse_json
 from agents.programs.events import VERSION, legal_texts, question
 from agents.programs.hand_reader import HandReader
 from agents.programs.messages import TO_PROGRAM, Act, Bye, Deal, GameEntry, HandOver, Hello, MessageError, read_message
@@ -26,9 +24,6 @@ from ginenv.engine.rules import Rules
 from ginenv.errors import GinError, quoted
 from ginenv.tables.players import Player, ask_player, close_players
 from ginenv.view.view import VIEW
-
-# Keys of a question that do not follow from the events. A host that sends others is told where it and the engine differ.
-_NOT_IMPLIED = {"slot", "events", "legal", "luck", "hand_luck"}
 
 
 @dataclass
@@ -110,7 +105,7 @@ class Hands:
                 if isinstance(event, HandOver):
                     if event.end != "forfeit":
                         view = reader.final_view(event)
-                        self._set_luck(view, "luck", event.luck, entry.slot, reader, len(reader.events))
+                        view["luck"] = self._luck(event.luck, entry.slot, reader, len(reader.events))
                         finals.append((entry.slot, view))
                     del self.readers[entry.slot]
                 else:
@@ -119,23 +114,21 @@ class Hands:
                 raise GinError(f"events.{number}: {error}") from None
         return finals
 
-    def _set_luck(
-        self, view: np.ndarray, field: str, word: str | None, slot: int, reader: HandReader, number: int = 0
-    ) -> None:
-        """Sets a random word: the host's, or where it sends none, one that follows from the seed and the hand."""
+    def _luck(self, word: str | None, slot: int, reader: HandReader, number: int = 0) -> int:
+        """A random word: the host's, or where it sends none, one that follows from the seed and the hand."""
         if word is None:
             deal = reader.deal
             text = f"{self.seed} {slot} {deal.hand} {deal.starts} {sorted(deal.cards)} {deal.upcard} {number}"
             word = hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
-        view[field] = int(word, 16)
+        return int(word, 16)
 
     def _view(self, entry: GameEntry) -> np.ndarray:
         reader = self.readers.get(entry.slot)
         if reader is None:
             raise GinError("there is no hand in play; its events begin with a deal")
         view = reader.view()
-        self._set_luck(view, "luck", entry.luck, entry.slot, reader, len(reader.events))
-        self._set_luck(view, "hand_luck", entry.hand_luck, entry.slot, reader)
+        view["luck"] = self._luck(entry.luck, entry.slot, reader, len(reader.events))
+        view["hand_luck"] = self._luck(entry.hand_luck, entry.slot, reader)
         if entry.legal is not None:
             _restrict(view, entry.legal)
         return view
@@ -159,21 +152,13 @@ def _restrict(view: np.ndarray, texts: list[str]) -> None:
     view["legal"][0] = allowed
 
 
-def _plain(value: Any, name: str) -> Any:
-    """A value in which the order of cards does not matter, except in the pile and among those taken."""
-    if isinstance(value, dict):
-        return {key: _plain(each, key) for key, each in value.items()}
-    if isinstance(value, list) and name not in ("pile", "took", "score", "boxes"):
-        return sorted((_plain(each, name) for each in value), key=str)
-    return value
-
-
 def _check_implied(entry: GameEntry, view: Seen) -> None:
-    """Raises if a host's question says something else than its events."""
+    """Raises if a host's question is about another position than the one after its events."""
     ours = question(view)
-    for name, value in entry.model_dump(exclude=_NOT_IMPLIED, exclude_unset=True).items():
-        if _plain(value, name) != _plain(ours.get(name), name):
-            raise GinError(f"{name} is {json.dumps(value)}, but after these events {json.dumps(ours.get(name))}")
+    for name in ("phase", "hand", "upcard"):
+        given, expected = getattr(entry, name), ours[name]
+        if name in entry.model_fields_set and sorted(given or "") != sorted(expected or ""):
+            raise GinError(f"{name} is {json.dumps(given)}, but after these events {json.dumps(expected)}")
 
 
 def answer_texts(views: np.ndarray, slots: np.ndarray, actions: np.ndarray) -> list[dict[str, Any]]:
@@ -183,14 +168,6 @@ def answer_texts(views: np.ndarray, slots: np.ndarray, actions: np.ndarray) -> l
         {"slot": slot, "action": action_name(action, phase)}
         for slot, action, phase in zip(slots.tolist(), actions.tolist(), phases, strict=True)
     ]
-
-
-def _is_hello(line: bytes) -> bool:
-    """Whether a line that cannot be used was meant to be a hello."""
-    with contextlib.suppress(JsonError):
-        message = parse_json(line)
-        return isinstance(message, dict) and message.get("type") == "hello"
-    return False
 
 
 class Conversation:
@@ -218,7 +195,7 @@ class Conversation:
                 self._decide(message)
             return None
         except GinError as error:
-            if _is_hello(line):
+            if b'"hello"' in line:
                 # What follows is meant for other rules than those of an earlier hello.
                 self.close()
             return {"type": "error", "message": str(error)}
