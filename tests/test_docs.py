@@ -9,6 +9,7 @@ import importlib.util
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -20,6 +21,7 @@ import yaml
 
 import ginenv
 from benchmarks import tables
+from tests.support.compilers import STAND_INS, need
 from tests.support.pages import PAGES, ROOT, Block, blocks_of, run_gin
 
 # What is shown and not run.
@@ -86,6 +88,32 @@ def test_a_pages_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.Monk
 @pytest.mark.parametrize("page", SLOW_PAGES, ids=lambda page: page.stem)
 def test_a_pages_slow_blocks_run_after_the_others(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _run_page(page, tmp_path, monkeypatch, with_slow=True)
+
+
+def test_every_command_of_the_page_on_other_languages_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """With stand-ins for a challenge's repository and fewer games."""
+    need("java", "javac", "jar", "rustc", "g++")
+    shutil.copytree(STAND_INS, tmp_path / "THEIRS")
+    for folder in ("examples", "bridges"):
+        (tmp_path / folder).symlink_to(ROOT / folder)
+    monkeypatch.chdir(tmp_path)
+    page = ROOT / "docs" / "bots.md"
+    commands = [
+        line for block in blocks_of(page) for line in block.text.splitlines() if line and block.language == "sh"
+    ]
+    assert sum("gin " in line for line in commands) >= 4
+    for line in commands:
+        smaller = line.replace("--games 200", "--games 4").replace("gin conform", "gin conform --hands 2")
+        smaller = smaller.replace("their.Player", "players.Simple")
+        if not run_gin(smaller):
+            subprocess.run(smaller, shell=True, check=True, timeout=300)
+        printed = capfd.readouterr().out
+        assert "illegal" not in printed and "crash" not in printed, printed
+    host, text = (ROOT / "bridges" / "eaai" / "Host.java").read_text(), page.read_text()
+    for option in ("card", "interface", "one-object", "own-classes", "shared-classes", "max-batch"):
+        assert f"`--{option}" in text and f'equals("--{option}")' in host
 
 
 def test_a_block_that_runs_elsewhere_names_a_place_that_exists() -> None:

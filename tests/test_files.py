@@ -1,4 +1,4 @@
-"""Writing files: what killed writers left is removed, links stay links, and no name means the current directory by accident."""
+"""Writing files: nothing older is lost to a full disk or a kill, links stay links, no name means the current directory by accident."""
 
 from __future__ import annotations
 
@@ -12,12 +12,20 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from agents import cli
 from agents.files import LEFT_OVER_SECONDS, FileError, check_writable, copy_files, replacing, write_json, write_text
+from agents.levels.level import Level, LevelError
+from agents.levels.profile import Profile
+from agents.play.store import Home
+from ginenv.bots.heuristics import make_formula, make_simple
 from ginenv.errors import UnknownNameError
 from ginenv.tables.players import make_player
+from ginenv.view.view import VIEW
+from tests.support.disk import SmallDisk
+from tests.support.level_scenes import hands_of
 from tests.support.refusals import refuses
 
 ROOT = Path(__file__).parent.parent
@@ -181,3 +189,49 @@ def test_an_empty_path_is_not_the_current_directory(
     message = " ".join((capsys.readouterr().err + str(ended.value.code)).replace("│", " ").split())
     assert ended.value.code and "empty" in message and option in message and "NoneType" not in message
     assert [path.name for path in tmp_path.iterdir()] == ["tournament.yaml"]
+
+
+# --- disks that are full or cannot be written
+
+
+def test_what_was_written_before_survives_a_full_disk(
+    level: Level, small_disk: SmallDisk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One sentence, no half of a file, and the figures of what was played are shown."""
+    out = small_disk.path / "x.json"
+    cli.run("gin", "evaluate", ["simple", "easy", "--games", "2", "--out", str(out)])
+    home = Home(small_disk.path / "home")
+    file = home.create("Ann")
+    profile = Profile(small_disk.path / "home", level, "Ann")
+    hands = np.array(hands_of(make_simple(1), make_formula(2), 1), VIEW)
+    profile.learn(hands)
+    before, learned = out.read_bytes(), profile.path.read_bytes()
+    small_disk.fill()
+    capsys.readouterr()
+    with refuses(SystemExit, "gin evaluate: ", "No space left") as refused:
+        cli.run("gin", "evaluate", ["simple", "easy", "--games", "2", "--seed", "1", "--out", str(out)])
+    assert "\n" not in str(refused.value) and "games won" in capsys.readouterr().out.lower()
+    with refuses(LevelError, "No space left"):
+        profile.learn(hands)
+    assert out.read_bytes() == before and profile.path.read_bytes() == learned
+    file.game = {"name": "x" * 1_000_000}
+    file.save()
+    assert any("full" in notice and "what was saved before is still there" in notice for notice in file.notices)
+    file.close()
+    assert not [path for path in small_disk.path.rglob(".*") if path.is_file()]
+    (small_disk.path / "filling").unlink()
+    again = home.open("Ann")
+    assert again.game is None and not again.notices
+    again.close()
+
+
+def test_a_disk_that_cannot_be_written_is_one_sentence(small_disk: SmallDisk) -> None:
+    small_disk.make_read_only()
+    with refuses(SystemExit, "gin play: ", "Read-only file system"):
+        cli.run("gin", "play", ["--player", "Ann", "--home", str(small_disk.path / "home")])
+
+
+def test_an_error_that_is_no_disks_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agents.cli._function", lambda *rest: open("/no/such/file"))
+    with pytest.raises(FileNotFoundError):
+        cli.run("gin", "evaluate", [])
