@@ -35,15 +35,26 @@ def unit(word):
 
 
 @kernel
-def joins_meld(cards, card):
-    """Whether a card makes a meld with other cards of a mask."""
+def fits_beside(one, other):
+    """Whether two cards could share a meld of three: of one rank, or at most two ranks apart in one suit."""
+    return one % 13 == other % 13 or (one // 13 == other // 13 and abs(one - other) <= 2)
+
+
+@kernel
+def melds_of_three(card, cards):
+    """The number of pairs of other cards of a mask that make a meld of three with a card."""
     cards = cards & ~(np.int64(1) << card)
-    if popcount(cards & (RANK_COLUMN << (card % 13))) >= 2:
-        return True
+    same = popcount(cards & (RANK_COLUMN << (card % 13)))
     # The suit with two empty ranks below and above, so that no run goes around the corner.
     suit = ((cards >> (card - card % 13)) & SUIT_BITS) << 2
     near = suit >> (card % 13)
-    return near & 3 == 3 or near & 10 == 10 or near & 24 == 24
+    return same * (same - 1) // 2 + (near & 3 == 3) + (near & 10 == 10) + (near & 24 == 24)
+
+
+@kernel
+def joins_meld(cards, card):
+    """Whether a card makes a meld with other cards of a mask."""
+    return melds_of_three(card, cards) > 0
 
 
 @kernel

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ginenv.bots.hand_kernels import best_of_eleven, fillers, joins_meld, live_ways
+from ginenv.bots.hand_kernels import best_of_eleven, fillers, fits_beside, joins_meld, live_ways, melds_of_three
 from ginenv.engine.actions import KNOCK, PASS, PHASE_DISCARD, PHASE_LAYOFF, PHASE_SPREAD, UPCARD
 from ginenv.engine.cards import card_name, cards_of, format_cards
 from ginenv.engine.melds import RANK_COLUMN, deadwood, fits, nth_arrangement, points_of
@@ -79,89 +79,72 @@ def _rank_word(card: int, plural: bool = False) -> str:
     return word + ("es" if word == "six" else "s") * plural
 
 
-def _pairs_with(card: int, cards: int) -> int:
-    """The number of pairs of cards of a mask that make a meld of three with a card."""
-    rank, others = card % 13, cards & ~(1 << card)
-    same = (others & int(RANK_COLUMN) << rank).bit_count()
-
-    def holds(step: int) -> bool:
-        return 0 <= rank + step < 13 and bool(others >> (card + step) & 1)
-
-    runs = (holds(-2) and holds(-1)) + (holds(-1) and holds(1)) + (holds(1) and holds(2))
-    return same * (same - 1) // 2 + runs
+def _left(cards: int, without: int) -> int:
+    """The deadwood of cards without one of them."""
+    return int(deadwood(cards & ~(1 << without)))
 
 
-def _collected_near(card: int, known_cards: int) -> int:
-    """The cards of a mask that could share a meld of three with a card: of its rank, or at most two ranks away in its suit."""
-    near = int(RANK_COLUMN) << card % 13
-    for step in (-2, -1, 1, 2):
-        if 0 <= card % 13 + step < 13:
-            near |= 1 << (card + step)
-    return known_cards & near & ~(1 << card)
+def _ways(view: Any, cards: int) -> int:
+    """The cards that may come and make a meld with two of some cards, or extend one."""
+    return (int(fillers(np.int64(cards))) & int(view["unseen"])).bit_count()
 
 
-@dataclass(frozen=True)
 class _Discard:
     """What there is to say about a discard."""
 
-    card: int
-    left: int
-    ways: int
-    useless: bool
-    lone: bool
-    pairs: int
-    gone: int
-    collected: int
-
-    @classmethod
-    def of(cls, view: Any, card: int) -> _Discard:
+    def __init__(self, view: Any, card: int) -> None:
         hand, unseen, theirs = int(view["hand"]), int(view["unseen"]), int(view["known_cards"][1])
-        rest, possible = hand & ~(1 << card), int(view["unseen"]) | theirs
-        return cls(
-            card=card,
-            left=int(deadwood(rest)),
-            ways=(int(fillers(np.int64(rest))) & unseen).bit_count(),
-            useless=not _pairs_with(card, rest | unseen),
-            lone=not joins_meld(hand, card) and not live_ways(card, hand, unseen),
-            pairs=_pairs_with(card, possible),
-            gone=int(view["rules"]["suits"]) - 1 - (possible & int(RANK_COLUMN) << card % 13).bit_count(),
-            collected=_collected_near(card, theirs),
-        )
+        rest, possible = hand & ~(1 << card), unseen | theirs
+        self.card = card
+        self.left = _left(hand, card)
+        self.ways = _ways(view, rest)
+        self.is_useless = not melds_of_three(card, rest | unseen)
+        self.is_lone = not joins_meld(hand, card) and not live_ways(card, hand, unseen)
+        # What the opponent may hold: pairs that make a meld with the card, others of its rank that are gone, cards near it.
+        self.pairs = int(melds_of_three(card, possible))
+        self.gone = int(view["rules"]["suits"]) - 1 - (possible & int(RANK_COLUMN) << card % 13).bit_count()
+        self.collected = [each for each in cards_of(theirs) if each != card and fits_beside(each, card)]
+
+    def alone(self) -> list[tuple[float, str]]:
+        """That nothing goes with it."""
+        if self.is_useless:
+            word, ranks = _rank_word(self.card), _rank_word(self.card, plural=True)
+            return [(_USELESS, f"a useless {word}: no two other {ranks} can come, nor a run")]
+        return [(_LONE, "no single card makes a meld of it")] if self.is_lone else []
+
+    def safe(self) -> list[tuple[float, str]]:
+        """That the opponent can make no set of it."""
+        if self.gone < 2:
+            return []
+        words = f"{('two', 'three')[self.gone - 2]} other {_rank_word(self.card, plural=True)} are gone"
+        return [(_SAFE / 3, f"rather safe: {words}") if self.pairs else (_SAFE, f"safe: {words}, and no run is left")]
 
 
 def _discard(view: Any, card: int, other: int | None) -> str:
-    one = _Discard.of(view, card)
+    one = _Discard(view, card)
     if other is None:
-        least = min(int(deadwood(int(view["hand"]) & ~(1 << each))) for each in cards_of(int(view["legal"][0])))
-        facts = [*_alone(one), (2.0, f"leaves the least deadwood, {one.left}") if one.left == least else None]
-        facts += [*_safe(one), (0.1, f"keeps {_count(one.ways, 'way')} to a meld")]
-        return max(fact for fact in facts if fact is not None)[1]
-    two = _Discard.of(view, other)
-    name = card_name(other)
+        facts = [*one.alone(), *one.safe(), (0.1, f"keeps {_count(one.ways, 'way')} to a meld")]
+        if one.left == min(_left(int(view["hand"]), each) for each in cards_of(int(view["legal"][0]))):
+            facts.append((2.0, f"leaves the least deadwood, {one.left}"))
+        return max(facts)[1]
+    two, name = _Discard(view, other), card_name(other)
     good, bad = [], []
-    if not two.useless:
-        good += _alone(one) if one.useless or not two.lone else []
-    if one.left != two.left:
-        gap = abs(one.left - two.left)
-        (good if one.left < two.left else bad).append(
-            (
-                float(gap),
-                f"leaves {one.left} deadwood, {gap} {'less' if one.left < two.left else 'more'} than the {name}",
-            )
-        )
-    if one.ways != two.ways:
-        gap = abs(one.ways - two.ways)
-        (good if one.ways > two.ways else bad).append(
-            (
-                gap * _WAY,
-                f"keeps {_count(one.ways, 'way')} to a meld, {gap} {'more' if one.ways > two.ways else 'fewer'} than without the {name}",
-            )
-        )
+    if not two.is_useless and (one.is_useless or not two.is_lone):
+        good += one.alone()
+    if gap := two.left - one.left:
+        words = f"leaves {one.left} deadwood, {abs(gap)} {'less' if gap > 0 else 'more'} than the {name}"
+        (good if gap > 0 else bad).append((float(abs(gap)), words))
+    if gap := one.ways - two.ways:
+        more = "more" if gap > 0 else "fewer"
+        words = f"keeps {_count(one.ways, 'way')} to a meld, {abs(gap)} {more} than without the {name}"
+        (good if gap > 0 else bad).append((abs(gap) * _WAY, words))
     if one.pairs < two.pairs:
-        good += _safe(one) or [(_PAIR * (two.pairs - one.pairs), _pairs(one, two))]
-    if (theirs := two.collected) and theirs.bit_count() > one.collected.bit_count():
-        taken = format_cards(cards_of(theirs), separator=" and ")
-        good.append((_COLLECTED * theirs.bit_count(), f"the opponent took the {taken}, which the {name} goes with"))
+        makes = "makes" if one.pairs == 1 else "make"
+        words = f"{_count(one.pairs, 'pair')} of cards that the opponent may hold {makes} a meld with it"
+        good += one.safe() or [(_PAIR * (two.pairs - one.pairs), f"{words}, {two.pairs} with the {name}")]
+    if len(two.collected) > len(one.collected):
+        taken = format_cards(two.collected, separator=" and ")
+        good.append((_COLLECTED * len(two.collected), f"the opponent took the {taken}, which the {name} goes with"))
     if not good:
         return ""
     good.sort(reverse=True)
@@ -170,45 +153,22 @@ def _discard(view: Any, card: int, other: int | None) -> str:
     return f"{words}, though it {against[1]}" if against and against[0] > good[0][0] else words
 
 
-def _pairs(one: _Discard, two: _Discard) -> str:
-    return (
-        f"{_count(one.pairs, 'pair')} of cards that the opponent may hold {'makes' if one.pairs == 1 else 'make'} a meld with it, "
-        f"{two.pairs} with the {card_name(two.card)}"
-    )
-
-
-def _alone(one: _Discard) -> list[tuple[float, str]]:
-    if one.useless:
-        ranks = _rank_word(one.card, plural=True)
-        return [(_USELESS, f"a useless {_rank_word(one.card)}: no two other {ranks} can come, nor a run")]
-    return [(_LONE, "no single card makes a meld of it")] if one.lone else []
-
-
-def _safe(one: _Discard) -> list[tuple[float, str]]:
-    """Where the opponent can make no set of a card: how many others of its rank are gone."""
-    if one.gone < 2:
-        return []
-    words = f"{('two', 'three')[one.gone - 2]} other {_rank_word(one.card, plural=True)} are gone"
-    return [(_SAFE, f"safe: {words}, and no run is left")] if not one.pairs else [(_SAFE / 3, f"rather safe: {words}")]
-
-
 def _knock(view: Any, action: int, other: int | None, estimates: Estimates) -> str:
     hand, theirs = int(view["hand"]), estimates.opponent_deadwood
-    left = int(deadwood(hand & ~(1 << action % KNOCK)))
     if action >= KNOCK:
+        left = _left(hand, action - KNOCK)
         if left == 0:
             return "it is gin"
         if other is not None and other >= KNOCK:
-            gap = int(deadwood(hand & ~(1 << other % KNOCK))) - left
+            gap = _left(hand, other - KNOCK) - left
             return f"leaves {_count(left, 'point')}, {gap} less than the {card_name(other - KNOCK)}" if gap > 0 else ""
         holds = "few enough to knock" if theirs is None else f"and the opponent holds {theirs:.0f} on average"
         return f"leaves {_count(left, 'point')}, {holds}"
     assert other is not None
-    would = int(deadwood(hand & ~(1 << other % KNOCK)))
     rest = hand & ~(1 << action)
     gins = sum(not best_of_eleven(np.int64(rest | 1 << card)) for card in cards_of(int(view["unseen"])))
     facts = [f"{_count(gins, 'card')} that can come {'makes' if gins == 1 else 'make'} gin"] if gins else []
-    if would:
+    if would := _left(hand, other - KNOCK):
         holds = "" if theirs is None else f" while the opponent holds {theirs:.0f} on average"
         facts.append(f"a knock would leave {_count(would, 'point')}{holds}")
     return ", and ".join(facts)
@@ -218,28 +178,20 @@ def _draw(view: Any, action: int) -> str:
     if view["upcard"] not in range(52):
         return "the pile is empty"
     card, hand = int(view["upcard"]), int(view["hand"])
-    name, joins = card_name(card), bool(joins_meld(hand, card))
+    name, joins, eleven = card_name(card), bool(joins_meld(hand, card)), hand | 1 << card
     now = int(deadwood(hand))
-    after = min(int(deadwood((hand | 1 << card) & ~(1 << each))) for each in cards_of(hand))
+    after = min(_left(eleven, each) for each in cards_of(hand))
     falls = f"the deadwood falls from {now} to {after}" + ", few enough to knock" * (now > int(view["limit"]) >= after)
-    if action == UPCARD:
-        if after == 0:
-            return f"the {name} makes gin"
-        if after < now:
-            return f"the {name} makes a meld, and {falls}" if joins else f"with the {name} {falls}"
-        ways = max(_ways_with(view, hand, card, each) for each in cards_of(hand))
-        without = (int(fillers(np.int64(hand))) & int(view["unseen"])).bit_count()
-        return (
-            f"with the {name} there are {_count(ways, 'way')} to a meld, without it {without}" if ways > without else ""
-        )
-    if not joins:
-        return f"the {name} makes no meld"
-    return "" if after < now else f"the {name} leaves no less deadwood"
-
-
-def _ways_with(view: Any, hand: int, card: int, discard: int) -> int:
-    rest = (hand | 1 << card) & ~(1 << discard)
-    return (int(fillers(np.int64(rest))) & int(view["unseen"])).bit_count()
+    if action != UPCARD:
+        if not joins:
+            return f"the {name} makes no meld"
+        return "" if after < now else f"the {name} leaves no less deadwood"
+    if after == 0:
+        return f"the {name} makes gin"
+    if after < now:
+        return f"the {name} makes a meld, and {falls}" if joins else f"with the {name} {falls}"
+    ways, without = max(_ways(view, eleven & ~(1 << each)) for each in cards_of(hand)), _ways(view, hand)
+    return f"with the {name} there are {_count(ways, 'way')} to a meld, without it {without}" if ways > without else ""
 
 
 def _spread(view: Any, action: int, other: int | None) -> str:
@@ -249,11 +201,9 @@ def _spread(view: Any, action: int, other: int | None) -> str:
     others, open_others = _of_spread(view, other)
     if left < others:
         return f"it leaves {left} deadwood, the other {others}"
-    if open_cards < open_others:
-        return (
-            f"{_count(open_cards, 'card')} that the opponent may hold can be laid off on it, {open_others} on the other"
-        )
-    return ""
+    if open_cards >= open_others:
+        return ""
+    return f"{_count(open_cards, 'card')} that the opponent may hold can be laid off on it, {open_others} on the other"
 
 
 def _of_spread(view: Any, number: int) -> tuple[int, int]:
@@ -266,11 +216,10 @@ def _of_spread(view: Any, number: int) -> tuple[int, int]:
 
 
 def _lay_off(view: Any, action: int) -> str:
-    if action == PASS:
-        hand = int(view["hand"])
-        saves = any(deadwood(hand & ~(1 << card)) < deadwood(hand) for card in cards_of(int(view["legal"][0])))
-        return "" if saves else "no lay-off lowers your deadwood"
     hand = int(view["hand"])
+    if action == PASS:
+        saves = any(_left(hand, card) < deadwood(hand) for card in cards_of(int(view["legal"][0])))
+        return "" if saves else "no lay-off lowers your deadwood"
     meld = next(int(meld) for meld in view["spread"] if meld and fits(meld, action))
-    saved = int(deadwood(hand)) - int(deadwood(hand & ~(1 << action)))
+    saved = int(deadwood(hand)) - _left(hand, action)
     return f"it goes on {format_cards(meld)} and saves {_count(saved, 'point')}"

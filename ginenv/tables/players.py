@@ -135,10 +135,10 @@ def directory_name(spec: str | Path | Player) -> str | Player:
 
 
 def make_player(spec: str | Path | PlayerSpec | Player, seed: int = 0, **defaults: Any) -> Player:
-    """Makes a player from a name, parsed or not; returns a ``Player`` unchanged.
+    """Makes a player from a name (with options), a directory, ``py:MODULE:CLASS`` or ``cmd:PROGRAM``; returns a ``Player`` unchanged.
 
     Args:
-        spec: what to make.
+        spec: what to make; a name may be parsed already (``parse_player``).
         seed: seed of the player's choices.
         defaults: options for a player that has them, unless ``spec`` sets them.
 
