@@ -224,3 +224,9 @@ def test_every_benchmark_is_in_the_index() -> None:
 def test_the_first_page_is_short() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert len(text.split()) <= 800 and len(text.splitlines()) <= 120
+
+
+def test_the_pages_stay_few_words() -> None:
+    texts = [page.read_text(encoding="utf-8") for page in PAGES if page.name != "README.md"]
+    assert sum(len(text.split()) for text in texts) <= 24_000
+    assert len((ROOT / "docs" / "words.md").read_text(encoding="utf-8").splitlines()) <= 40

@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -46,21 +46,13 @@ WORLDS = 512
 _PARTICLES = 8
 
 
-@dataclass(frozen=True)
-class _Judgement:
-    """What is known of the actions of a position: the candidates, the best first, and what they were valued by.
-
-    Attributes:
-        candidates: the candidates.
-        worlds: number of worlds in which they were valued; 0 where there is only one.
-        belief: probability that the opponent holds each card, ``float64[52]``.
-        opponent_deadwood: the mean of the opponent's sampled hands, where a knock is possible.
-    """
+class _Judgement(NamedTuple):
+    """What is known of the actions of a position: the candidates, the best first, and what they were valued by."""
 
     candidates: tuple[Candidate, ...]
-    worlds: int
-    belief: np.ndarray
-    opponent_deadwood: float | None = None
+    worlds: int  # in which they were valued; 0 where there is only one candidate
+    belief: np.ndarray  # the probability that the opponent holds each card, float64[52]
+    opponent_deadwood: float | None = None  # the mean of the opponent's sampled hands, where a knock is possible
 
 
 class Analyst:
@@ -204,31 +196,27 @@ class Analyst:
         if seat is None and not hand.is_over:
             seat = hand.turn
         moments = _moments(hand)
-        chosen = [k for k, each in enumerate(moments) if seat is None or each.turn == seat]
+        judged = [(k, before) for k, before in enumerate(moments) if seat is None or before.turn == seat]
         decisions = []
-        for k in chosen:
-            before = moments[k]
+        for k, before in judged:
             decision = self.decision(before.view(), hand.history[k], k + 1)
             if hand.is_over:
-                hidden = format_cards(int(before.state["hands"][0, 1 - before.turn]))
-                decision = replace(decision, opponent=hidden)
+                decision = replace(decision, opponent=format_cards(int(before.state["hands"][0, 1 - before.turn])))
             decisions.append(decision)
             if progress is not None:
-                progress(len(decisions), len(chosen))
+                progress(len(decisions), len(judged))
         if not hand.is_over and hand.turn == seat:
             decisions.append(self.decision(hand.view()))
         draws = _draws(hand, moments) if hand.is_over else []
-        score = hand.state["score"][0]
-        outcome = hand.outcome
-        points = [0, 0]
-        if outcome is not None and outcome.winner is not None:
-            points[outcome.winner] = outcome.points
+        outcome, (one, other) = hand.outcome, hand.state["score"][0].tolist()
+        won = None if outcome is None else outcome.winner
+        points = outcome.points if outcome is not None else 0
         return HandAnalysis(
             number=number,
             rules=rules_text(hand.rules).partition("@")[0],
-            score=(int(score[0]), int(score[1])),
+            score=(one, other),
             result=None if outcome is None else str(outcome),
-            points=(points[0], points[1]),
+            points=(points if won == 0 else 0, points if won == 1 else 0),
             unit=GAME if hand.rules.target else POINTS,
             analyst=self.name,
             decisions=tuple(decisions),

@@ -67,9 +67,7 @@ class Decision:
         kind: what kind of decision a mark is about, one of ``marks.KINDS``; empty where there is no mark.
         worlds: number of worlds in which the candidates were valued; 0 where there was nothing to choose; 1 where nothing hidden mattered.
         candidates: the candidates, the best first.
-        belief: the probability that the opponent holds each card, ``4 x 13``: suits as in ``ginenv.engine.cards.SUITS``
-        (spades, clubs, diamonds,
-            hearts) by ranks from the ace.
+        belief: the probability that the opponent holds each card, ``4 x 13``: suits (``ginenv.engine.cards.SUITS``) by ranks from the ace.
         opponent: the opponent's true hand at that time, as in ``7C 8C``; None while the hand is in play.
     """
 
