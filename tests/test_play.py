@@ -12,7 +12,6 @@ from rich.console import Console
 
 from agents.levels.level import load_level
 from agents.levels.profile import read_learned
-from agents.play.game import Game
 from agents.play.hand_order import moved_card, shuffled_cards, sorted_cards, updated_order
 from agents.play.hints import FORMULAS, hint
 from agents.play.moves import Turn
@@ -53,19 +52,22 @@ def test_sorting_by_value_and_by_suit_in_both_directions():
 def test_a_new_card_stays_at_the_right_until_the_hand_is_sorted(talk):
     def order(*moves: str) -> list[str]:
         game = prepared("eaai", deck("3S 9S AC 3C 2H TS 3D 8S KH AD", NO_MELD, "KD", "4C"), 0)
-        talk.session.file.game = game.to_json()
-        live = talk.session.resume()
+        talk.session.file.game = game
+        session = talk.session
+        session.resume()
         for words in moves:
-            live.play(parse_move(live.turn, words)) if live.hand.turn == live.seat else live.opponent_plays()
-        talk.session.leave_game()
-        return format_cards(live.game.order).split()
+            session.play(parse_move(session.turn, words))
+            session.go_on()
+        order = format_cards(session.game.order).split()
+        session.leave_game()
+        return order
 
     assert order() == "3S 3D 3C 8S 9S TS AD AC 2H KH".split()
-    assert order("p", "") == [*order(), "4C"]
+    assert order("p") == [*order(), "4C"]
     talk.session.set_option("sort", "suit")
     assert order() == "2H KH 3S 8S 9S TS AD 3D AC 3C".split()
     # Sorted with the next turn.
-    assert order("p", "", "d KH", "")[-2:] == ["3C", "4C"]
+    assert order("p", "d KH")[-2:] == ["3C", "4C"]
 
 
 def test_a_hand_that_is_not_sorted_takes_new_cards_at_the_right():
@@ -156,7 +158,7 @@ def test_hints_are_those_of_the_analysis_or_of_formulas(talk, source):
     assert first.startswith("pass: the K♦ makes no meld.") and second.startswith("knock with the K♣: leaves 6 points, ")
     if source == "search":
         found = shared_analyst().decision(talk.match.hand.view(0))
-        assert found.best == "knock KC" and talk.session.game is None
+        assert found.best == "knock KC" and not talk.session.is_playing
         assert all(each in second.replace("♣", "C") for each in found.reason.split(", "))
 
 
@@ -253,7 +255,7 @@ class Clicker:
             raise EOFError
         if prompt.startswith("Enter deals"):
             return ""
-        hand = Game.read(self.file.game).match.hand
+        hand = self.file.game.match.hand
         wild = self.random.random() < 0.2
         action = self.random.choice(hand.legal_actions()) if wild else self.decent.act(hand.view())[0]
         words = hand.action_text(int(action))
@@ -265,7 +267,7 @@ def test_a_game_can_be_played_to_its_end(preset, tmp_path, monkeypatch):
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)
     home = Home(tmp_path)
     screen = io.StringIO()
-    session = Session(home, home.create("Clicker"), seed=11)
+    session = Session(home.create("Clicker"), seed=11)
     terminal = Terminal(Console(file=screen, width=80), Clicker(5, session.file))
     session.set_option("rules", f"{preset},target=1")
     session.set_option("opponent", "simple")

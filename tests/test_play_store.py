@@ -118,7 +118,6 @@ def test_nobody_else_reads_what_is_kept(tmp_path, level, capfd):
         ("options", "{"),
         ("options", r'{"opponent": "\u001b[2J"}'),
         ("statistics", '[{"hands": -1}]'),
-        ("game", "[" * 100_000),
     ],
 )
 def test_a_damaged_player_is_quarantined_and_reported(tmp_path, column, text):
@@ -141,14 +140,17 @@ def test_a_damaged_game_is_quarantined(talk):
         if line.startswith("gin1"):
             game["record"][place] = line.replace("KC", "KD")
     talk.session.file.statistics.tally("gr", "easy").hands = 4
-    talk.session.file.game = game
-    with refuses(GinError, "the unfinished game cannot go on (game: record: line"):
-        talk.say()
+    talk.session.file.save()
+    talk.session.close()
+    change(talk.home.path, "UPDATE player SET game = ?", json.dumps(game))
+    file = talk.home.open("Ann")
+    [notice] = file.notices
+    assert "the unfinished game cannot go on (game: record: line" in notice and file.game is None
     assert json.loads((talk.home.path / "damaged" / "game.json-1").read_text()) == game
     assert talk.stored["game"] is None and talk.stored["statistics"][0]["hands"] == 4
-    for change in ({"seed": "x"}, {"record": None}, {"order": ["ZZ"]}, {"name": "../x"}):
+    for wrong in ({"seed": "x"}, {"record": None}, {"order": ["ZZ"]}, {"name": "../x"}):
         with pytest.raises(GinError):
-            Game.read(prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0).to_json() | change)
+            Game.read(prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0).to_json() | wrong)
 
 
 def test_a_store_that_cannot_be_read_is_left_as_it_is(tmp_path):
@@ -205,16 +207,13 @@ def test_full_disk_is_reported_and_saved_files_stay(talk):
     before = talk.stored
     full = talk.home.database.rows("PRAGMA page_count")[0][0]
     talk.home.database.run(f"PRAGMA max_page_count = {full}")
-    # Longer than any page that is free.
-    game.match.push("pass")
-    long = game.to_json()
-    long["record"].append("# " + "x" * 100_000)
-    talk.session.file.game = long
+    talk.session.file.game = game.model_copy(update={"opponent": "x" * 100_000})
     talk.session.file.save()
     (notice,) = talk.session.notices()
     assert notice.endswith("cannot be used: database or disk is full; what was saved before is still there.")
     assert talk.stored == before
     talk.home.database.run("PRAGMA max_page_count = 1000000")
+    talk.session.file.game = Game.read(before["game"])
     assert "knock by Ann" in talk.say("k KC") and talk.session.notices() == []
 
 
@@ -283,7 +282,7 @@ def write(home: Path, name: str, count: int, answers: Connection) -> None:
     file = Home(home).create(name)
     for k in range(1, count + 1):
         file.statistics.tally("eaai", "simple").hands = k
-        file.game = {"answered": k, "padding": "x" * 2000}
+        file.game = Game.begin(match.rules, "x" * 2000, easy=False, seed=k)
         file.write_record(f"game-{k}", match, (name, "simple"))
         file.save()
         assert not file.notices, file.notices
@@ -310,7 +309,7 @@ def test_two_processes_write_to_one_store(tmp_path):
     for name in home.names():
         assert len(home.games(name)) == 10
         file = home.open(name)
-        assert file.game is not None and file.game["answered"] == file.statistics.root[0].hands == 10
+        assert file.game is not None and file.game.seed == file.statistics.root[0].hands == 10
         file.close()
     assert query(tmp_path, "PRAGMA integrity_check") == [("ok",)]
 
@@ -332,7 +331,7 @@ def test_a_kill_loses_nothing_that_was_answered(tmp_path):
         file = Home(home).open("Ann")
         assert file.game is not None and not file.notices
         # What was saved in one go is of one moment.
-        count = file.game["answered"]
+        count = file.game.seed
         assert count >= answered and count == file.statistics.root[0].hands == len(file.games())
         assert parse_record(file.home.record_text(file.games()[-1].id)).match is not None
         file.close()

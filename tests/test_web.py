@@ -104,7 +104,7 @@ def test_a_discard_asks_to_knock_and_playing_to_gin_stops_that(guest):
     assert "do you knock?" not in plain(ann.do(do="keep"))
     ann.do(card="KC")
     ann.do(do="gin later", picked="KC")
-    assert ann.person.session.file.game["play_to_gin"] is True and not ann.person.table.game.hand.is_over
+    assert ann.person.session.file.game.play_to_gin is True and not ann.person.table.game.hand.is_over
     ann.deal(game)
     ann.do(do="pass")
     ann.do(card="KC")
@@ -197,9 +197,9 @@ def test_a_new_game_is_warned_of_while_another_is_unfinished(guest):
     ann = guest(prepared("eaai", deck(LOOSE, NO_MELD, "KD", "KC"), 0))
     assert "There is an unfinished game: Ann 0, Formula 0 after 0 hands." in plain(ann.get("/"))
     assert "its points are lost" in plain(ann.post("/new"))
-    assert ann.person.session.file.game["name"] == "prepared"
+    assert ann.person.session.file.game.name == "prepared"
     ann.post("/new", sure="1")
-    assert ann.person.session.file.game["name"] != "prepared"
+    assert ann.person.session.file.game.name != "prepared"
 
 
 # The last of them draw charts, which takes long, so they are asked once a game.

@@ -52,7 +52,7 @@ def test_an_opponent_that_fails_leaves_the_game_and_a_sentence(guest):
     assert answer.headers["HX-Redirect"] == "/"
     shown = plain(ann.get("/"))
     assert "'/nowhere/gone'" in shown and "There is an unfinished game" in shown
-    assert ann.person.session.file.game["name"] == "prepared"
+    assert ann.person.session.file.game.name == "prepared"
 
 
 def test_a_form_that_cannot_be_used_keeps_what_was_written_in_it(guest):
@@ -102,7 +102,7 @@ def test_compilation_of_the_rules_is_announced(guest):
         assert 'hx-get="/ready"' in ann.get(path) and "2 s so far" in ann.get(path)
     # A game begins as soon as that is done, and until then the page says why not.
     shown = ann.post("/new", sure="1", opponent="simple", rules="eaai")
-    assert 'hx-get="/new"' in shown and "2 s so far" in shown and ann.person.session.game is None
+    assert 'hx-get="/new"' in shown and "2 s so far" in shown and not ann.person.session.is_playing
     job.over = True
     assert "hx-get" not in ann.get("/ready") and "compiled" not in ann.get("/")
     assert 'id="table"' in ann.get("/new") and ann.person.table.game.game.opponent == "simple"

@@ -6,8 +6,10 @@ import random
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ginenv.engine.actions import PHASE_SPREAD
-from ginenv.engine.cards import SUITS, cards_of, mask_of
+from agents.play.options import Options
+from ginenv.engine.actions import PHASE_LAYOFF, PHASE_SPREAD
+from ginenv.engine.cards import SUITS, card_name, cards_of, mask_of
+from ginenv.engine.engine import NO_CARD
 from ginenv.engine.melds import best_spread, is_run
 from ginenv.errors import GinError
 from ginenv.view.wording import my_holding
@@ -54,13 +56,39 @@ def moved_card(order: list[int], card: int, place: int) -> list[int]:
     """An order with one card moved to another place (from 1).
 
     Raises:
-        GinError: if there is no such place.
+        GinError: if there is no such card or place.
     """
+    if card not in order:
+        raise GinError(f"you do not hold the {card_name(card)}")
     if not 1 <= place <= len(order):
         raise GinError(f"there is no place {place}; your cards lie in places 1 to {len(order)}")
     rest = [other for other in order if other != card]
     rest.insert(place - 1, card)
     return rest
+
+
+def by_options(cards: Iterable[int], view: Any, options: Options) -> list[int]:
+    """The cards of a view's seat sorted as the options say; they say how."""
+    return sorted_cards(cards, options.sort, options.direction, melds_of_view(view) if options.sort == "meld" else ())
+
+
+def laid_out(order: list[int], view: Any, options: Options, dealt: bool) -> list[int]:
+    """The order in which the options want a hand to lie; a new card stays at the right during its turn.
+
+    Args:
+        order: how the cards have lain so far.
+        view: one record of ``VIEW``.
+        options: the person's.
+        dealt: whether the hand has just been dealt.
+    """
+    hand, new = int(view["hand"]), view["drawn"] != NO_CARD or view["taken"] != NO_CARD
+    # Each card that is laid off may leave other melds in the hand: it is not sorted meanwhile.
+    lays_off = view["phase"] == PHASE_LAYOFF
+    if options.sort == "none":
+        return shuffled_cards(cards_of(hand), int(view["luck"])) if dealt else updated_order(order, hand)
+    if dealt or (options.sort_when == "always" and not new and not lays_off):
+        return by_options(cards_of(hand), view, options)
+    return updated_order(order, hand)
 
 
 def melds_of_view(view: Any) -> list[int]:

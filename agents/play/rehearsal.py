@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable
 
-from agents.play.hints import FORMULAS, hint
+from agents.play.hints import FORMULAS
 from agents.play.session import Session
 from agents.play.store import Home
 from ginenv.tables.players import make_player
@@ -23,18 +23,19 @@ def rehearse(opponent: str, show: Callable[[Session], object], rules: str) -> No
         rules: a preset.
     """
     with tempfile.TemporaryDirectory(prefix="gin-") as folder, Home(folder) as home:
-        session = Session(home, home.create("Nobody"), seed=1)
+        session = Session(home.create("Nobody"), seed=1)
         try:
             session.set_option("rules", rules)
             session.set_option("opponent", opponent)
-            live, person = session.new_game(), make_player("formula")
-            while not live.hand.is_over:
+            session.set_option("hints", FORMULAS)
+            session.new_game()
+            person = make_player("formula")
+            while not session.hand.is_over:
                 show(session)
-                if live.hand.turn == live.seat:
-                    hint(live.turn, FORMULAS)
-                    live.play(int(person.act(live.hand.view(live.seat))[0]))
-                else:
-                    live.opponent_plays()
+                if session.is_turn:
+                    session.hint()
+                    session.play(int(person.act(session.hand.view(session.seat))[0]))
+                session.go_on()
             show(session)
         finally:
             session.close()

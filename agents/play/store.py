@@ -10,13 +10,13 @@ A table uses it like this:
     home = Home(default_home())
     file = home.open("Ann")              # or home.create("Ann"); refused while Ann plays in another process
     file.options, file.statistics        # change them, then file.save()
-    file.game = game.to_json()           # the unfinished game after every action, or None; then file.save()
+    file.game = game                     # the unfinished game, or None; file.save() after every action
     file.write_record(name, match, ("Ann", "formula"))      # when a hand has ended; goes to disk with the next file.save()
     file.games()                         # rows for lists, the oldest first; home.record(row.id) is the record of one
     file.close()
     home.close()
 
-``Session`` and ``CurrentGame`` do all that; a table calls only them. Each ``save`` is one transaction: a process may be killed at any
+``Session`` does all that; a table calls only it. Each ``save`` is one transaction: a process may be killed at any
 moment, and what was saved before is intact. Several processes may have the store open, each for a different player; threads may share a
 ``Home``. Notebooks may read the file with any SQLite library while games are played.
 """
@@ -29,15 +29,14 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 from filelock import FileLock, Timeout
 from platformdirs import user_data_path
-from pydantic import TypeAdapter
 
 from agents.files import FileError, check_directory, private_directory, write_text, writing
 from agents.play.database import Database
+from agents.play.game import Game
 from agents.play.options import Options, friend_of
 from agents.play.records_table import StoredGame, read_games, write_game
 from agents.play.statistics import Tallies, Tally
@@ -49,7 +48,6 @@ from ginenv.hands.records import Record, parse_record
 FILE = "gin.sqlite3"
 # Hands in which a level looks for what it now plays otherwise.
 _LAST_HANDS = 40
-_GAME = TypeAdapter(dict[str, Any] | None)
 
 
 class StoreError(GinError):
@@ -232,7 +230,7 @@ class PlayerFile:
         home: the store.
         options: what the player has chosen.
         statistics: totals of the player's hands and games.
-        game: the unfinished game as plain values, or None.
+        game: the unfinished game, or None.
         notices: sentences that the person should be shown: what could not be read, written or learned.
     """
 
@@ -241,7 +239,7 @@ class PlayerFile:
         self.name = name
         self.options = Options()
         self.statistics = Tallies()
-        self.game: dict[str, Any] | None = None
+        self.game: Game | None = None
         self.notices: list[str] = []
         self._ended: dict[str, tuple[Match, tuple[str, str], int]] = {}
         self._lock = home.lock(name)
@@ -262,15 +260,20 @@ class PlayerFile:
         try:
             self.options = Options.read(row["options"])
             self.statistics = Tallies.model_validate_json(row["statistics"], strict=True)
-            self.game = _GAME.validate_json(row["game"] or "null")
         except (GinError, ValueError) as error:
-            self.options, self.statistics, self.game = Options(), Tallies(), None
+            self.options, self.statistics = Options(), Tallies()
             destination = self.home.quarantine("player.json", json.dumps(dict(row), indent=2))
             reason = str(error).splitlines()[0]
             self.notices.append(
                 f"what the store holds of {self.name} is damaged ({reason}). It is kept as {destination}; {self.name} starts with the "
-                "default options, empty statistics and no unfinished game."
+                "default options and empty statistics."
             )
+        try:
+            self.game = None if row["game"] is None else Game.read(row["game"])
+        except GinError as error:
+            self.notices.append(self._quarantined(str(error), row["game"]))
+        if self.notices:
+            self.save()
         with database.transaction():
             seated = "UPDATE player SET seated = (SELECT max(seated) + 1 FROM player) WHERE id = ?"
             database.run(seated, self.id)
@@ -278,11 +281,19 @@ class PlayerFile:
     @property
     def friend(self) -> str:
         """The person with whom the player has the unfinished game; empty where the opponent is none."""
-        return friend_of(str((self.game or {}).get("opponent", "")))
+        return "" if self.game is None else friend_of(self.game.opponent)
 
     def games(self) -> list[StoredGame]:
         """The player's games, the oldest first."""
         return self.home.games(self.name)
+
+    def stored_game(self, number: int) -> StoredGame:
+        """One of the player's games by its number, from 1."""
+        games = self.games()
+        if not 1 <= number <= len(games):
+            numbered = f"; your records are numbered 1 to {len(games)}" if games else ""
+            raise StoreError(f"there is no record {number}{numbered}")
+        return games[number - 1]
 
     def margins(self, tally: Tally) -> list[int]:
         """Points won less points lost in each hand that a tally counts, the oldest first."""
@@ -314,7 +325,7 @@ class PlayerFile:
 
     def _write(self) -> None:
         database = self.home.database
-        game = None if self.game is None else json.dumps(self.game)
+        game = None if self.game is None else json.dumps(self.game.to_json())
         database.run(
             "UPDATE player SET options = ?, statistics = ?, game = ? WHERE id = ?",
             *(self.options.model_dump_json(), self.statistics.model_dump_json(), game, self.id),
@@ -324,9 +335,14 @@ class PlayerFile:
 
     def quarantine_game(self, reason: str) -> str:
         """Moves an unfinished game that cannot be resumed to a file of its own; returns the sentence to show."""
-        destination = self.home.quarantine("game.json", json.dumps(self.game, indent=2))
+        assert self.game is not None
+        sentence = self._quarantined(reason, json.dumps(self.game.to_json(), indent=2))
         self.game = None
         self.save()
+        return sentence
+
+    def _quarantined(self, reason: str, text: str) -> str:
+        destination = self.home.quarantine("game.json", text)
         return f"the unfinished game cannot go on ({reason}). It is kept as {destination}."
 
     def import_record(self, name: str, text: str) -> StoredGame:
@@ -357,7 +373,7 @@ class PlayerFile:
         Raises:
             GinError: if there is no such game, or it is still in play: its keys determine the cards of its next hands.
         """
-        if self.game is not None and self.home.game(game).name == self.game.get("name"):
+        if self.game is not None and self.home.game(game).name == self.game.name:
             raise StoreError("this game is still in play; its record can be saved when it is over")
         return self.home.record_text(game)
 

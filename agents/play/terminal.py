@@ -13,9 +13,8 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from agents.play.current_game import CurrentGame
 from agents.play.display_names import display_opponent, display_rules
-from agents.play.hints import hint, load_analyst
+from agents.play.hints import load_analyst
 from agents.play.moves import Turn, count
 from agents.play.options import variation
 from agents.play.session import Session
@@ -161,83 +160,83 @@ class Table:
         """
         if not new and (unfinished := self.session.unfinished()):
             self.terminal.say(f"Your unfinished game goes on: {unfinished}. ('--new' begins another.)")
-            live = self.session.resume()
+            self.session.resume()
         else:
-            live = self.session.new_game()
+            self.session.new_game()
         while True:
-            self._play(live)
-            self._ask(live, "Enter begins another game")
-            live = self.session.new_game()
+            self._play()
+            self._ask("Enter begins another game")
+            self.session.new_game()
 
-    def _play(self, live: CurrentGame) -> None:
-        self._announce(live)
+    def _play(self) -> None:
+        self._announce()
         while True:
-            if live.hand.is_over:
-                self._show_events(live)
-                self.terminal.show(live.match.played[-1].view(live.seat)[0], live.theirs)
-                self.terminal.say("", live.match.sheet().to_text(live.names), "")
-                if live.match.is_over:
-                    self.terminal.say(live.verdict, style="bold")
+            if self.session.hand.is_over:
+                self._show_events()
+                self.terminal.show(self.session.match.played[-1].view(self.session.seat)[0], self.session.theirs)
+                self.terminal.say("", self.session.match.sheet().to_text(self.session.names), "")
+                if self.session.match.is_over:
+                    self.terminal.say(self.session.verdict, style="bold")
                     return
-                self._ask(live, "Enter deals the next hand")
-                live.next_hand()
-                self._announce(live)
-            elif live.hand.turn == live.seat:
-                self._person(live)
+                self._ask("Enter deals the next hand")
+                self.session.next_hand()
+                self._announce()
+            elif self.session.is_turn:
+                self._person()
             else:
-                live.opponent_plays()
+                self.session.go_on()
 
-    def _announce(self, live: CurrentGame) -> None:
-        rules = variation(live.match.rules)
-        to = f", to {live.match.rules.target}" if live.match.rules.target and "target=" not in rules else ""
-        self.terminal.say("", f"Against {live.theirs}. {display_rules(rules)}{to}.", style="bold")
+    def _announce(self) -> None:
+        target, rules = self.session.match.rules.target, variation(self.session.match.rules)
+        to = f", to {target}" if target and "target=" not in rules else ""
+        self.terminal.say("", f"Against {self.session.theirs}. {display_rules(rules)}{to}.", style="bold")
 
-    def _person(self, live: CurrentGame) -> None:
+    def _person(self) -> None:
         """Asks for the person's move until there is one, and plays it."""
-        turn = live.turn
-        self._show_events(live)
-        self._show(live, turn)
+        turn = self.session.turn
+        self._show_events()
+        self._show(turn)
         while True:
             try:
-                text = self._ask(live, _question(turn))
+                text = self._ask(_question(turn))
                 if text in ("h", "hint"):
-                    self.terminal.say(f"Hint: {hint(turn, self.session.options.hints)[1]}", style="bright_yellow")
+                    self.terminal.say(f"Hint: {self.session.hint()[1]}", style="bright_yellow")
                 elif text and (found := _WITH_CARD.fullmatch(text)) and turn.returns_upcard(parse_card(found[2])):
                     self.terminal.say("You give the card back: the draw is undone.")
-                    live.put_back()
+                    self.session.put_back()
                     return
                 elif text:
                     action = parse_move(turn, text)
                     break
                 else:
-                    self._show(live, turn)
+                    self._show(turn)
             except GinError as error:
                 self.terminal.warn(error)
-        live.play(action)
+        self.session.play(action)
 
-    def _show(self, live: CurrentGame, turn: Turn) -> None:
-        self.terminal.show(live.view, live.theirs)
+    def _show(self, turn: Turn) -> None:
+        self.terminal.show(self.session.view, self.session.theirs)
         if turn.phase == "spread":
             for number, melds in enumerate(turn.spreads(), 1):
                 words = " | ".join(format_cards(cards_of(meld)) for meld in melds)
                 left = int(points_of(turn.hand & ~sum(melds)))
                 self.terminal.say(f"  spread {number}: {words}, deadwood {left}")
 
-    def _show_events(self, live: CurrentGame) -> None:
+    def _show_events(self) -> None:
         self.terminal.warn(*self.session.notices())
-        for event in live.events():
+        for event in self.session.events():
             if event.kind == "warning":
                 self.terminal.warn(event.words)
             else:
                 # It has to be noticed that the opponent takes a card from the pile.
                 self.terminal.say(event.words, style="bright_red" if event.kind == "take" else "cyan")
 
-    def _ask(self, live: CurrentGame, question: str) -> str:
+    def _ask(self, question: str) -> str:
         """An answer to the question; what the person asks instead is answered first."""
         while True:
             text = self.terminal.ask(question).lower()
             if text in ("c", "score"):
-                self.terminal.say(live.match.sheet().to_text(live.names))
+                self.terminal.say(self.session.match.sheet().to_text(self.session.names))
             elif text in ("stats", "statistics"):
                 self.terminal.say(*statistics(self.session.home, self.session.file))
             else:
@@ -258,12 +257,12 @@ def _tally_line(tally: Tally) -> str:
 
 
 @contextmanager
-def _seat(terminal: Terminal, home: Path | None, name: str) -> Iterator[tuple[Home, PlayerFile]]:
-    """The store, and in it the player of this name, new or not, or who played last, or whose name is typed."""
+def _seat(terminal: Terminal, home: Path | None, name: str) -> Iterator[PlayerFile]:
+    """The player of this name, new or not, or who played last, or whose name is typed."""
     with Home(default_home() if home is None else home) as store:
         chosen = name or store.last_player or terminal.ask("Your name") or "Player"
         with closing(store.open(chosen) if store.find(chosen) else store.create(chosen)) as file:
-            yield store, file
+            yield file
 
 
 def play(
@@ -295,9 +294,9 @@ def play(
             raise GinError(must_be("--set", "name=value, as in hints=formulas", text))
     terminal, session = Terminal(), None
     try:
-        with _seat(terminal, home, player) as (store, file):
+        with _seat(terminal, home, player) as file:
             # What was typed here may play; what the store names may not.
-            session = Session(store, file, seed, allowed=[changes[name] for name in ("opponent",) if name in changes])
+            session = Session(file, seed, allowed=[changes[name] for name in ("opponent",) if name in changes])
             try:
                 for name, value in changes.items():
                     terminal.say(session.set_option(name, value))
@@ -355,5 +354,5 @@ def practice(kind: str = "", whose: str = "", player: str = "", home: Path | Non
     """
     terminal = Terminal()
     with contextlib.suppress(LeaveError, KeyboardInterrupt):
-        with _seat(terminal, home, player) as (store, file):
-            practise(terminal, store, file.name, kind, whose)
+        with _seat(terminal, home, player) as file:
+            practise(terminal, file.home, file.name, kind, whose)

@@ -33,7 +33,7 @@ def lobby(request: Request) -> Response:
     unfinished, rating = "", None
     with person.shows_errors():
         unfinished = session.unfinished()
-    if unfinished and (request.invited or (options.always_resume and session.game is None)):
+    if unfinished and (request.invited or (options.always_resume and not session.is_playing)):
         return request.go("/table")
     with person.shows_errors():
         rating = person_rating(session.home.path, person.name)

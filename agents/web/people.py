@@ -129,7 +129,7 @@ class People:
 
     def _sit_down(self, file: PlayerFile) -> Person:
         friends = partial(self._friend, file.name)
-        person = Person(Session(self.home, file, freeze=self.freeze, allowed=self.allowed, friends=friends))
+        person = Person(Session(file, freeze=self.freeze, allowed=self.allowed, friends=friends))
         self._people[file.name] = person
         return person
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from agents.play.current_game import CurrentGame, Event, Move
-from agents.play.hints import hint
+from agents.play.events import Event
 from agents.play.moves import count
-from agents.play.session import Session
+from agents.play.session import Move, Session
 from agents.web.form_fields import integer_field
 from ginenv.engine.actions import KNOCK, STOCK, UPCARD
 from ginenv.engine.cards import card_name, parse_card
@@ -54,15 +53,14 @@ class Table:
         self.trouble = ""
 
     @property
-    def game(self) -> CurrentGame:
-        """The game in play.
+    def game(self) -> Session:
+        """The session, which has a game in play.
 
         Raises:
-            GinError: if there is none.
+            GinError: if it has none.
         """
-        if self.session.game is None:
-            raise GinError("there is no game in play; begin one")
-        return self.session.game
+        assert self.session.game
+        return self.session
 
     @property
     def mark(self) -> str:
@@ -86,14 +84,14 @@ class Table:
 
     def resume(self) -> bool:
         """Continues an unfinished game; returns whether there is a game to show."""
-        if self.session.game is None and self.session.file.game is not None:
+        if not self.session.is_playing and self.session.file.game is not None:
             try:
                 self.session.resume()
                 self._clear()
                 self._go_on()
             except (GinError, OSError) as error:
                 self.say(str(error), "warning")
-        return self.session.game is not None
+        return self.session.is_playing
 
     def begin(self) -> None:
         """Begins a new game; an unfinished one is lost."""
@@ -113,17 +111,13 @@ class Table:
 
     def _go_on(self) -> None:
         """Lets the opponent play until it is the person's turn; a failure of the opponent goes to ``trouble``. A friend is not asked."""
-        game = self.game
         self.trouble = ""
-        while game.opponent is not None and not game.hand.is_over and game.hand.turn != game.seat:
-            try:
-                game.opponent_plays()
-            except (GinError, OSError) as error:
-                self.trouble = str(error)
-                break
-            except Exception as error:  # an agent of anybody's making may fail in any way; the game stays
-                self.trouble = f"it has failed ({type(error).__name__}: {error})."
-                break
+        try:
+            self.game.go_on()
+        except (GinError, OSError) as error:
+            self.trouble = str(error)
+        except Exception as error:  # an agent of anybody's making may fail in any way; the game stays
+            self.trouble = f"it has failed ({type(error).__name__}: {error})."
         self.catch_up()
 
     def command(self, do: str, values: Mapping[str, str]) -> None:
@@ -137,7 +131,7 @@ class Table:
             if do not in _ANYTIME and values.get("at") != self.mark:
                 self.say(_BEHIND, "warning")
             elif do == "hint":
-                self._hint()
+                self.hint = self.game.hint()
             elif do == "sort":
                 self.game.sort(*values.get("by", "").split()[:2])
             elif do == "move":
@@ -164,12 +158,6 @@ class Table:
                 self._play(action)
         except (GinError, OSError) as error:
             self.say(str(error), "warning")
-
-    def _hint(self) -> None:
-        game = self.game
-        if game.hand.is_over or game.hand.turn != game.seat:
-            raise GinError("there is nothing to decide now")
-        self.hint = hint(game.turn, self.session.options.hints)
 
     def _next_hand(self) -> None:
         if not self.game.hand.is_over:

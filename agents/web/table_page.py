@@ -47,7 +47,7 @@ def play(request: Request) -> Response:
         request.session["next"] = table.game.theirs
         return request.go("/players")
     table.command(do, {**fields, "card": fields.get("card") or fields.get("picked", "")})
-    if table.session.game is None:
+    if not table.session.is_playing:
         # An opponent that could not even start again has left the table; the lobby says why, and the game is kept.
         return request.go("/")
     return _part(request) if request.htmx else request.go("/table")

@@ -118,7 +118,7 @@ def _records(request: Request, text: str = "", status: int = 200) -> Response:
 def save_record(request: Request) -> Response:
     """A record as a file; that of the game in play is refused."""
     session = request.person.session
-    text = session.file.record_text(session.stored_game(integer_field(request.path_params, "number")).id)
+    text = session.file.record_text(session.file.stored_game(integer_field(request.path_params, "number")).id)
     return Response(text.encode(), media_type="text/plain; charset=utf-8")
 
 
@@ -142,7 +142,7 @@ def replay(request: Request) -> Response:
         steps, address = request.person.watched.get(number), f"/replay?game={number}"
     else:
         session, number = request.person.session, request.number("record")
-        record = session.home.record(session.stored_game(number).id)
+        record = session.home.record(session.file.stored_game(number).id)
         steps, address = Steps(record.hands, record.names, record.match), f"/replay?record={number}"
     shown = _shown(request, steps, address, watches=False)
     return (

@@ -68,7 +68,7 @@ class Talk:
         self.answers: list[str] = []
         self.terminal = Terminal(Console(file=self.screen, width=100, highlight=False), self._read)
         exists = player in self.home.names()
-        self.session = Session(self.home, self.home.open(player) if exists else self.home.create(player), freeze=freeze)
+        self.session = Session(self.home.open(player) if exists else self.home.create(player), freeze=freeze)
 
     def _read(self, prompt: str) -> str:
         if not self.answers:
@@ -92,7 +92,7 @@ class Talk:
         return self.screen.getvalue()
 
     def resume(self, game: Game, *answers: str) -> str:
-        self.session.file.game = game.to_json()
+        self.session.file.game = Game.read(game.to_json())
         return self.say(*answers)
 
     @property

@@ -8,8 +8,8 @@ from typing import NoReturn
 
 from starlette.testclient import TestClient
 
-from agents.play.current_game import CurrentGame
 from agents.play.game import Game
+from agents.play.session import Session
 from agents.play.store import Home
 from agents.web.people import People, Person
 from agents.web.server import make_app
@@ -40,7 +40,7 @@ class Failing:
         raise self.error
 
 
-def command_of(live: CurrentGame, action: int) -> tuple[str, dict[str, str]]:
+def command_of(live: Session, action: int) -> tuple[str, dict[str, str]]:
     """How a form says an action: the command, and its other fields."""
     phase = live.hand.phase
     if action == PASS:
@@ -112,13 +112,13 @@ class Guest(Client):
         for name, value in options.items():
             self.person.session.set_option(name, value)
         if game is not None:
-            self.person.session.file.game = game.to_json()
+            self.person.session.file.game = Game.read(game.to_json())
         self.client = browser_of(self.people, runs=runs)
         self.decent = make_player("formula")
 
     def do(self, **fields: object) -> str:
         """The table after a command, as the page gets it."""
-        at = {"at": self.person.table.mark} if self.person.session.game is not None else {}
+        at = {"at": self.person.table.mark} if self.person.session.is_playing else {}
         answer = self.client.post("/table", data={**at, **fields}, headers={"Origin": ADDRESS, "HX-Request": "true"})
         assert answer.status_code == 200, answer.text[-300:]
         return answer.text
@@ -134,7 +134,7 @@ class Guest(Client):
     def deal(self, game: Game) -> str:
         """Puts a game in the place of the one that is on the table."""
         self.person.session.leave_game()
-        self.person.session.file.game = game.to_json()
+        self.person.session.file.game = Game.read(game.to_json())
         return self.get("/table")
 
     def refused(self, path: str, status: int = 400, **fields: object) -> str:
