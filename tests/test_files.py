@@ -19,8 +19,10 @@ from agents import cli
 from agents.files import LEFT_OVER_SECONDS, FileError, check_writable, copy_files, replacing, write_json, write_text
 from agents.levels.level import Level, LevelError
 from agents.levels.profile import Profile
+from agents.play.game import Game
 from agents.play.store import Home
 from ginenv.bots.heuristics import make_formula, make_simple
+from ginenv.engine.rules import Rules
 from ginenv.errors import UnknownNameError
 from ginenv.tables.players import make_player
 from ginenv.view.view import VIEW
@@ -214,7 +216,7 @@ def test_what_was_written_before_survives_a_full_disk(
     with refuses(LevelError, "No space left"):
         profile.learn(hands)
     assert out.read_bytes() == before and profile.path.read_bytes() == learned
-    file.game = {"name": "x" * 1_000_000}
+    file.game = Game.begin(Rules(), "x" * 1_000_000, easy=False)
     file.save()
     assert any("full" in notice and "what was saved before is still there" in notice for notice in file.notices)
     file.close()
