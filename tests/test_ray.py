@@ -5,22 +5,19 @@ from __future__ import annotations
 import os
 import shutil
 import socket
-import time
 from collections.abc import Iterator
-from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from agents.arena import MatchSettings, play_match, sent_players
+from agents.arena import MatchSettings, play_match
 from agents.arena.configs import TournamentConfig
 from agents.arena.executors import open_executor
-from agents.arena.sent_players import received_player, send_player
+from agents.arena.ray_executor import player_files, received_player
 from agents.arena.tournament import Tournament
-from agents.files import replacing
 from agents.network.checkpoint import load_checkpoint, save_checkpoint
 from agents.network.nets import Actor
 from ginenv.errors import GinError
@@ -43,51 +40,28 @@ def checkpoint(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("is_level", [False, True])
 def test_a_player_that_was_sent_plays_without_its_directory(
-    is_level: bool, checkpoint: Path, directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    is_level: bool, checkpoint: Path, directory: Path, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("GINENV_CACHE_DIR", str(tmp_path / "cache"))
     here = tmp_path / "level" if is_level else checkpoint
     if is_level:
         shutil.copytree(directory, here)
-    name = f'"{here}":{"learn=false" if is_level else "temperature=0"}'
-    sent, views = send_player(name), first_views()
-    chosen = make_player(name).act(views)
+    spec = parse_player(f'"{here}":{"learn=false" if is_level else "temperature=0"}')
+    views = first_views()
+    chosen, files = make_player(spec).act(views), player_files(spec)
     shutil.rmtree(here)
-    for _ in range(2):
-        there = received_player(sent)
-        assert isinstance(there, str) and str(here) not in there
-        assert (make_player(there).act(views) == chosen).all()
-    stored = [path.name for path in (tmp_path / "cache").glob("player-*/*")]
+    there = received_player(spec, files, tmp_path / "there")
+    assert str(here) not in there.text and (make_player(there).act(views) == chosen).all()
+    stored = [path.name for path in (tmp_path / "there").rglob("*")]
     assert "weights.safetensors" in stored and "resume.pt" not in stored
 
 
-def test_a_directory_in_an_option_is_sent(checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GINENV_CACHE_DIR", str(tmp_path / "cache"))
-    there = parse_player(str(received_player(send_player(f'search:network="{checkpoint}",worlds=2'))))
+def test_a_directory_in_an_option_is_sent_and_other_names_as_they_are(checkpoint: Path, tmp_path: Path) -> None:
+    spec = parse_player(f'search:network="{checkpoint}",worlds=2')
+    there = received_player(spec, player_files(spec), tmp_path / "there")
     assert there.kind == "search" and there.options["worlds"] == "2"
     assert load_checkpoint(there.options["network"])[1] == load_checkpoint(checkpoint)[1]
-
-
-def test_workers_of_a_machine_that_receive_a_player_at_once_write_it_once(
-    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("GINENV_CACHE_DIR", str(tmp_path / "cache"))
-    written: list[Path] = []
-
-    def slowly(directory: Path) -> AbstractContextManager[Path]:
-        written.append(directory)
-        time.sleep(0.2)
-        return replacing(directory)
-
-    monkeypatch.setattr(sent_players, "replacing", slowly)
-    sent = send_player(str(checkpoint))
-    with ThreadPoolExecutor(3) as threads:
-        assert len({str(player) for player in threads.map(received_player, [sent] * 3)}) == len(written) == 1
-
-
-def test_names_without_directories_are_sent_as_they_are() -> None:
     for name in ("simple", "level-1:learn=true", "style:base=simple,knock=3", "cmd:./bot --x", "py:bots:Plain"):
-        assert received_player(send_player(name)) == name
+        assert not player_files(parse_player(name))
 
 
 def add_node(cluster: Any, **options: Any) -> None:
@@ -147,7 +121,7 @@ def test_a_tournament_survives_the_loss_of_a_node(
 def test_a_program_plays_only_on_nodes_that_say_they_have_it(cluster: Any, executor: Executor) -> None:
     for name in (PYTHON_BOT, "py:my_bots:Plain"):
         with refuses(GinError, name, "ginenv_programs"):
-            executor.submit(len, [name])
+            executor.submit(len, [parse_player(name)])
     add_node(cluster, resources={"ginenv_programs": 1})
     there, here = (
         play_match(PYTHON_BOT, "easy", pairs=2, unit="hands", settings=MatchSettings(salt=SALT), executor=where)

@@ -20,7 +20,6 @@ from typing import Any
 
 from agents.interrupts import FROM_TERMINAL, allow_interrupts, ignore_interrupts_in_child
 from ginenv.errors import GinError, check_integer
-from ginenv.tables.players import Player
 
 # The most pairs in a task: far more work than sending it, for the quickest players too (benchmarks/results/executors.json).
 TASK_PAIRS = 500
@@ -47,7 +46,7 @@ def chunks(count: int, size: int) -> Iterator[tuple[int, int]]:
 
 
 def run_tasks(
-    executor: Executor, play: Callable[..., Any], tasks: Iterable[tuple[Sequence[str | Player], tuple[Any, ...]]]
+    executor: Executor, play: Callable[..., Any], tasks: Iterable[tuple[Sequence[Any], tuple[Any, ...]]]
 ) -> Generator[tuple[int, Any], None, None]:
     """Calls ``play(players, *arguments)`` in the processes of an executor.
 

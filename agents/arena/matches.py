@@ -30,10 +30,12 @@ from agents.programs.process import split_command
 from ginenv.engine.rules import Rules, get_rules
 from ginenv.errors import GinError, check_choice, check_integer
 from ginenv.tables.kernels import GAME, HAND
-from ginenv.tables.player_names import parse_player, short_name
+from ginenv.tables.player_names import PlayerSpec, parse_player
 from ginenv.tables.players import Player, directory_name, make_player
 
 Progress = Callable[[int], None]
+# A player of a match: its parsed name, or an object.
+Side = PlayerSpec | Player
 # Games at once where a program plays: few enough that an interrupted slow match has finished some, enough that a line asks about many.
 PROGRAM_GAMES = 64
 # Number of series in a match in which a player learns, each with a memory of its own, and games at once in a series: few, so that most
@@ -93,11 +95,10 @@ class MatchSettings:
         """What a program mixes with the salt to get its side's ``player_seed``."""
         return 2 * self.seed + side
 
-    def guarded(self, *players: str | Player) -> MatchSettings:
+    def guarded(self, *players: Side) -> MatchSettings:
         """These settings with a new salt if a program plays and there is none."""
         has_program = any(
-            parse_player(spec).kind == "cmd" if isinstance(spec, str) else isinstance(spec, OutsidePlayer)
-            for spec in players
+            side.kind == "cmd" if isinstance(side, PlayerSpec) else isinstance(side, OutsidePlayer) for side in players
         )
         return replace(self, salt=new_salt()) if has_program and not self.salt else self
 
@@ -199,32 +200,47 @@ def play_pairs(
     )
 
 
-def make_side(spec: str | Player, settings: MatchSettings, side: int) -> Player:
-    """Makes a side's player by name, seeded by the match. A program gets the match's limits and salt; a level learns only if asked to."""
-    if isinstance(spec, str) and (parsed := parse_player(spec)).kind == "cmd":
-        player = OutsidePlayer(parsed.argument, settings.program_seed(side), settings.limits, settings.salt)
-        player.name = parsed.name
-        return player
-    return _without_profile(spec, settings.player_seed(side))
-
-
-def _without_profile(spec: str | Player, seed: int = 0) -> Player:
-    """A player of a match, where what one run wrote into a profile would change the next, and series would not be independent.
+def read_side(player: str | Path | Side) -> Side:
+    """The door for players of a match: reads a name, which nobody parses again.
 
     Raises:
-        GinError: if it has a profile.
+        GinError: for a wrong name, a program that does not exist, which would otherwise lose every game, or a player with a profile: what
+            one run writes into it would change the next, and series would not be independent.
     """
-    if isinstance(spec, str):
-        parsed = parse_player(spec)
-        has_profile = parsed.is_level and "profile" in parsed.options
+    named = player if isinstance(player, PlayerSpec) else directory_name(player)
+    side = parse_player(named) if isinstance(named, str) else named
+    if isinstance(side, PlayerSpec):
+        if side.kind == "cmd":
+            split_command(side.argument)
+        has_profile = side.is_level and "profile" in side.options
     else:
-        has_profile = learns(spec) and getattr(spec, "profile", None) is not None
+        has_profile = learns(side) and getattr(side, "profile", None) is not None
     if has_profile:
-        name = spec if isinstance(spec, str) else spec.name
+        name = side.text if isinstance(side, PlayerSpec) else side.name
         raise GinError(
             f"{name} has a profile, but in a match every series begins with nothing known; leave the profile out"
         )
-    return make_player(spec, seed, learn=False)
+    return side
+
+
+def make_side(player: str | Side, settings: MatchSettings, number: int) -> Player:
+    """Makes a side's player, seeded by the match. A program gets the match's limits and salt; a level learns only if asked to."""
+    side = read_side(player)
+    if isinstance(side, PlayerSpec) and side.kind == "cmd":
+        program = OutsidePlayer(side.argument, settings.program_seed(number), settings.limits, settings.salt)
+        program.name = side.name
+        return program
+    return make_player(side, settings.player_seed(number), learn=False)
+
+
+def check_names(*players: str | Side) -> list[Player]:
+    """Makes each player except programs once, so that a wrong name raises before anything is played; returns the players.
+
+    Raises:
+        GinError: as ``read_side``.
+    """
+    sides = [read_side(player) for player in players]
+    return [make_player(side, learn=False) for side in sides if not isinstance(side, PlayerSpec) or side.kind != "cmd"]
 
 
 def _close(players: Iterable[Player]) -> list[dict[str, Any]]:
@@ -237,16 +253,17 @@ def _close(players: Iterable[Player]) -> list[dict[str, Any]]:
 
 
 def play_part(
-    specs: Sequence[str | Player],
+    sides: Sequence[str | Side],
     settings: MatchSettings,
     first: int,
     pairs: int,
     progress: Progress | None = None,
     observers: Sequence[Observer] = (),
 ) -> Part:
-    """``play_pairs`` for players given by name, which are made for these pairs and closed afterwards."""
-    settings = settings.guarded(*specs)
-    players = (make_side(specs[0], settings, 0), make_side(specs[1], settings, 1))
+    """``play_pairs`` for players that are made for these pairs and closed afterwards."""
+    one, other = read_side(sides[0]), read_side(sides[1])
+    settings = settings.guarded(one, other)
+    players = (make_side(one, settings, 0), make_side(other, settings, 1))
     try:
         part = play_pairs(players, settings, first, pairs, progress, observers)
     finally:
@@ -267,14 +284,14 @@ def _parts_here(
 
 
 def _parts_of_executor(
-    specs: Sequence[str | Player], settings: MatchSettings, pairs: int, series: int, executor: Executor, tick: Progress
+    sides: tuple[Side, Side], settings: MatchSettings, pairs: int, series: int, executor: Executor, tick: Progress
 ) -> Generator[Part, None, None]:
     """Yields the parts in the order of their pairs."""
     size = series or (LOOK_EVERY if settings.until else task_size(executor, pairs, TASK_PAIRS))
 
     def finished() -> Iterator[tuple[int, Part]]:
         done = 0
-        tasks = ((specs, (settings, first, count)) for first, count in chunks(pairs, size))
+        tasks = ((sides, (settings, first, count)) for first, count in chunks(pairs, size))
         for number, part in run_tasks(executor, play_part, tasks):
             done += len(part.games)
             tick(done)
@@ -318,39 +335,36 @@ def play_match(
     check_integer("pairs", pairs, 1)
     given = {"rules": rules, "unit": unit, "seed": seed}
     settings = replace(settings or MatchSettings(), **{key: value for key, value in given.items() if value is not None})
-    a, b = directory_name(a), directory_name(b)
-    _check_programs((a, b))
+    sides = (read_side(a), read_side(b))
     with defer_interrupts() as interrupts:
-        result = _play_match(a, b, settings.guarded(a, b), pairs, executor, progress)
+        result = _play_match(sides, settings.guarded(*sides), pairs, executor, progress or (lambda done: None))
         result.interrupted = result.interrupted or interrupts.requested
     return result
 
 
 def _play_match(
-    a: str | Player,
-    b: str | Player,
-    settings: MatchSettings,
-    pairs: int,
-    executor: Executor | None,
-    progress: Progress | None,
+    sides: tuple[Side, Side], settings: MatchSettings, pairs: int, executor: Executor | None, tick: Progress
 ) -> MatchResult:
     began = time.perf_counter()
-    tick = progress or (lambda done: None)
     own: list[Player] = []
     if executor is None:
-        own = [make_side(spec, settings, side) for side, spec in enumerate((a, b))]
+        own = [make_side(side, settings, number) for number, side in enumerate(sides)]
         series = _series_of(own, settings, pairs)
         parts = _parts_here((own[0], own[1]), settings, pairs, series, tick)
     else:
-        _check_can_be_copied(a, b)
-        series = _series_of(check_names(*(spec for spec in (a, b) if isinstance(spec, str))), settings, pairs)
-        parts = _parts_of_executor((a, b), settings, pairs, series, executor, tick)
-    names = short_name(a), short_name(b)
+        for side in sides:
+            # Tasks cannot share what an object remembers.
+            if not isinstance(side, PlayerSpec) and (learns(side) or isinstance(side, OutsidePlayer)):
+                raise GinError(
+                    f"{side.name} is an object with a state of its own; with an executor, give the player's name"
+                )
+        series = _series_of(check_names(*sides), settings, pairs)
+        parts = _parts_of_executor(sides, settings, pairs, series, executor, tick)
     try:
-        result = _collect(names, settings, parts, pairs, series)
+        result = _collect((sides[0].name, sides[1].name), settings, parts, pairs, series)
     finally:
         parts.close()
-        faults = _close(player for player, spec in zip(own, (a, b), strict=False) if isinstance(spec, str))
+        faults = _close(player for player, side in zip(own, sides, strict=False) if isinstance(side, PlayerSpec))
     result.faults = summed([*result.faults, *faults])
     result.elapsed = time.perf_counter() - began
     return result
@@ -391,32 +405,6 @@ def _hands_won(names: tuple[str, str], part: Part) -> str:
     ended = int(part.stats["hands"][0])
     won = " and ".join(f"{name} {count:,}" for name, count in zip(names, part.stats["won"].tolist(), strict=True))
     return f"; of {ended:,} hands that had ended, which are no fair sample, these were won: {won}" if ended else ""
-
-
-def check_names(*specs: str) -> list[Player]:
-    """Makes each player except programs once, so that a wrong name raises before processes start; returns the players.
-
-    Raises:
-        GinError: for a wrong name, or a program that does not exist.
-    """
-    _check_programs(specs)
-    return [_without_profile(spec) for spec in specs if parse_player(spec).kind != "cmd"]
-
-
-def _check_can_be_copied(*specs: str | Player) -> None:
-    """Raises for a player that is an object with a memory or a program of its own, which tasks cannot share."""
-    for spec in specs:
-        if not isinstance(spec, str) and (learns(spec) or isinstance(spec, OutsidePlayer)):
-            raise GinError(
-                f"{spec.name} is an object with a state of its own; with an executor, give the player's name"
-            )
-
-
-def _check_programs(specs: Iterable[str | Player]) -> None:
-    """Raises for a program that does not exist, which would otherwise lose every game."""
-    for spec in specs:
-        if isinstance(spec, str) and (parsed := parse_player(spec)).kind == "cmd":
-            split_command(parsed.argument)
 
 
 def _series_of(players: Iterable[Player], settings: MatchSettings, pairs: int) -> int:

@@ -13,7 +13,7 @@ import json
 import sys
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,7 +23,7 @@ import numpy as np
 
 from agents.arena.configs import TournamentConfig, read_rules_argument
 from agents.arena.executors import run_tasks
-from agents.arena.matches import MatchSettings, Part, check_names, join_parts, learns, play_part
+from agents.arena.matches import MatchSettings, Part, Side, check_names, join_parts, learns, play_part, read_side
 from agents.arena.results import MatchResult, add_stats, rates, versions
 from agents.arena.statistics import GAME_RESULT, PLAY_STATS
 from agents.estimates import Estimate
@@ -32,8 +32,8 @@ from agents.interrupts import defer_interrupts
 from agents.programs.player import BotLimits
 from agents.rating import bradley_terry, circles, rating_dict
 from ginenv.errors import GinError, quoted
-from ginenv.tables.player_names import parse_player, short_name
-from ginenv.tables.players import make_player
+from ginenv.tables.player_names import PlayerSpec
+from ginenv.tables.players import Player
 
 # Least number of blocks if a player learns: with fewer series, an interval would mean little.
 _LEARNERS_BLOCKS = 10
@@ -54,31 +54,29 @@ class Block:
         return f"{self.a:03}-{self.b:03}-{self.first:07}.npz"
 
 
-def _version_of(spec: str) -> dict[str, str]:
-    """Hashes of the files in the directories that a player's name refers to: they may hold another player later."""
-    parsed = parse_player(spec)
-    if parsed.kind == "cmd":
+def _version_of(side: Side, players: Sequence[Player]) -> dict[str, str]:
+    """Hashes of the files in the directories that a player's name refers to: they may hold another player later.
+
+    Args:
+        side: the parsed name.
+        players: the player as it was made; none for a program.
+    """
+    if not isinstance(side, PlayerSpec) or side.kind == "cmd":
         return {}
     hashes = {}
-    player = make_player(spec)
-    if parsed.kind == "py":
-        source = sys.modules[parsed.argument.partition(":")[0]].__file__
-        hashes[parsed.argument] = hashlib.sha256(Path(str(source)).read_bytes()).hexdigest()
-    if parsed.kind == "network":
-        from agents.network.checkpoint import read_metadata
-        from agents.network.player import network_directory
-
-        hashes[parsed.kind] = str(read_metadata(network_directory(parsed.kind))["weights_sha256"])
+    if side.kind == "py":
+        source = sys.modules[side.argument.partition(":")[0]].__file__
+        hashes[side.argument] = hashlib.sha256(Path(str(source)).read_bytes()).hexdigest()
     # A player that is more than a checkpoint has a digest of its own.
-    level = getattr(player, "level", None)
-    if level is not None:
-        hashes[parsed.argument or parsed.kind] = str(level.digest)
-    for place in (parsed.argument, *parsed.options.values()):
-        if place not in hashes and place and (Path(place) / "checkpoint.json").is_file():
+    if level := getattr(players[0], "level", None):
+        hashes[side.argument or side.kind] = str(level.digest)
+    for place in ("network" if side.kind == "network" else side.argument, *side.options.values()):
+        if place not in hashes and place and (place == side.kind or (Path(place) / "checkpoint.json").is_file()):
             # Players from a directory have loaded torch already; other tournaments do not need it.
             from agents.network.checkpoint import read_metadata
+            from agents.network.player import network_directory
 
-            hashes[place] = str(read_metadata(place).get("weights_sha256"))
+            hashes[place] = str(read_metadata(network_directory(place)).get("weights_sha256"))
     return hashes
 
 
@@ -98,7 +96,8 @@ class Tournament:
         self.config = config
         self.names = list(config.players)
         self.specs = list(config.players.values())
-        made = {spec: check_names(spec) for spec in self.specs}
+        self.sides = [read_side(spec) for spec in self.specs]
+        made = {spec: check_names(side) for spec, side in zip(self.specs, self.sides, strict=True)}
         # Includes the current defaults of searches whose settings are left out.
         self.searches: dict[str, dict[str, Any]] = {
             spec: settings
@@ -107,6 +106,9 @@ class Tournament:
             if (settings := getattr(player, "search_settings", None))
         }
         self.learners = [spec for spec, players in made.items() if any(map(learns, players))]
+        self.versions_of: dict[str, str] = {}
+        for spec, side in zip(self.specs, self.sides, strict=True):
+            self.versions_of |= _version_of(side, made[spec])
         self.settings = MatchSettings(
             rules=read_rules_argument(config.rules),
             unit=config.unit,
@@ -128,7 +130,6 @@ class Tournament:
         """Claims the directory; raises if it holds another tournament, because the blocks of both would be mixed."""
         played = {key: value for key, value in self.config.model_dump(mode="json").items() if key not in _FREE}
         played["rules_hash"] = self.settings.rules.hash
-        self.versions_of = {place: made for spec in self.specs for place, made in _version_of(spec).items()}
         played["weights"] = self.versions_of
         if self.searches:
             played["searches"] = self.searches
@@ -196,9 +197,9 @@ class Tournament:
                 tick(done)
         return done == len(blocks)
 
-    def _task(self, block: Block) -> tuple[tuple[str, str], tuple[MatchSettings, int, int]]:
+    def _task(self, block: Block) -> tuple[tuple[Side, Side], tuple[MatchSettings, int, int]]:
         """What ``play_part`` needs to play a block."""
-        return (self.specs[block.a], self.specs[block.b]), (self.settings, block.first, block.pairs)
+        return (self.sides[block.a], self.sides[block.b]), (self.settings, block.first, block.pairs)
 
     def save(self, block: Block, part: Part) -> None:
         """Keeps the results of a block that has been played."""
@@ -251,7 +252,7 @@ class Tournament:
             for (a, b), found in parts.items()
         }
         for pair, result in matches.items():
-            called = {short_name(self.specs[number]): self.names[number] for number in pair}
+            called = {self.sides[number].name: self.names[number] for number in pair}
             result.faults = [
                 {**fault, "player": called.get(fault["player"], fault["player"])} for fault in result.faults
             ]
