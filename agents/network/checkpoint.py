@@ -125,8 +125,10 @@ def load_weights(path: Path, described: str, about: dict[str, Any], make: Callab
         least = sum(a * b for a, b in itertools.pairwise(about.get("widths", ())))
         if numbers < least:
             raise RuntimeError(f"it holds {numbers:,} numbers, too few for layers of {least:,}")
-        network = make()
-        network.load_state_dict({key: value.float() for key, value in load_file(str(path)).items()})
+        # Numbers for a start, which take seconds to draw, are not drawn.
+        with torch.device("meta"):
+            network = make()
+        network.load_state_dict({key: value.float() for key, value in load_file(str(path)).items()}, assign=True)
     except (SafetensorError, RuntimeError, KeyError, TypeError, OSError) as error:
         reason = str(error).splitlines()[0][:300]
         raise CheckpointError(f"{name} does not fit the network that {described} describes ({reason})") from None
