@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 import yaml
 from pydantic import (
@@ -105,6 +105,13 @@ def _yes_or_no(value: Any) -> Any:
     return ("no", "yes")[value] if isinstance(value, bool) else value
 
 
+_Number = TypeVar("_Number")
+# A number that moves in the course of a run: at its start and at its end. A single one stays.
+_Course = Annotated[
+    tuple[_Number, _Number], BeforeValidator(lambda value: (value, value) if isinstance(value, int | float) else value)
+]
+
+
 class TrainConfig(Config):
     """Settings of a training run.
 
@@ -117,19 +124,17 @@ class TrainConfig(Config):
         rules: presets and their shares of the games.
         network: sizes of the networks.
         bounds: what the learner notices and remembers, by shares of the games (default: everything).
-        learning_rate: Adam's at the start; from there it follows the target divergence.
-        learning_rate_end: fraction of the learning rate that is left at the end of the run.
+        learning_rate: Adam's at the start and at the end of the run; a single number stays. From this line it departs to follow the
+            target divergence.
         target_kl: divergence per batch (Schulman's k3 estimate) to which the learning rate is adapted.
         clip: PPO's clip range.
-        epochs: passes over each batch.
         trained_fraction: share of a batch's decisions that are trained on: those of the largest advantages; with a ``q_weight``, those of
             several probable actions, and others at random. Decisions between knocking and playing on are always trained on, and all
             decisions during imitation.
         minibatch: decisions in one gradient step.
         q_weight: weight, where several actions are probable, of learning from the critic's values of all of them; the rest of the weight is
             that of the action taken and its generalised advantage (0: that alone).
-        entropy_coef: weight of the entropy bonus at the start (entropy is divided by the log of the number of legal actions).
-        entropy_coef_end: the same at the end.
+        entropy_coef: weight of the entropy bonus (entropy is divided by the log of the number of legal actions), at the start and the end.
         kl_to_start_coef: weight of the divergence from the policy that the run started from (0: none).
         critic_warmup: decisions at the start in which only the critic learns, until it knows the reward and the opponents.
         ema_decay: decay per gradient step of the averaged weights, which are evaluated and exported.
@@ -137,8 +142,8 @@ class TrainConfig(Config):
         imitation_decisions: decisions at the start in which ``knocker`` is imitated (in hands played for gin only, ``camper``), while the
             critic learns the value of that play.
         gin_only: share of hands that a seat plays for gin from the start.
-        commit: chance that declining a knock commits the seat to gin for the rest of the hand; 0 also takes away the knock decision's loss.
-        commit_end: the same at the end of the run (default: as at the start); the knock decision's loss fades with it.
+        commit: chance that declining a knock commits the seat to gin for the rest of the hand, at the start and the end. The
+            knock decision's own loss fades with it; 0 takes it away.
         pool: fixed opponents. The critic knows the first twelve apart.
         pool_share: share of games in which one seat is a fixed opponent.
         past_policy_share: share of games in which one seat is a past policy.
@@ -159,24 +164,20 @@ class TrainConfig(Config):
     rules: dict[str, Annotated[float, Field(gt=0)]] = Field(default_factory=lambda: {"eaai": 1.0}, min_length=1)
     network: NetworkConfig = NetworkConfig()
     bounds: tuple[Bounds, ...] = ()
-    learning_rate: float = Field(1e-3, gt=0)
-    learning_rate_end: float = Field(0.1, gt=0, le=1)
+    learning_rate: _Course[Annotated[float, Field(gt=0)]] = (1e-3, 1e-4)
     target_kl: float = Field(0.01, gt=0)
     clip: float = Field(0.15, gt=0)
-    epochs: int = Field(1, gt=0)
     trained_fraction: float = Field(1.0, gt=0, le=1)
     minibatch: int = Field(4096, gt=0)
     q_weight: float = Field(0.0, ge=0, le=1)
-    entropy_coef: float = Field(0.03, ge=0)
-    entropy_coef_end: float = Field(0.005, ge=0)
+    entropy_coef: _Course[Annotated[float, Field(ge=0)]] = (0.03, 0.005)
     kl_to_start_coef: float = Field(0.0, ge=0)
     critic_warmup: int = Field(0, ge=0)
     ema_decay: float = Field(0.999, ge=0, lt=1)
     reward: Literal["points", "game"] = "points"
     imitation_decisions: int = Field(0, ge=0)
     gin_only: float = Field(0.15, ge=0, le=1)
-    commit: float = Field(0.85, ge=0, le=1)
-    commit_end: float | None = Field(None, ge=0, le=1)
+    commit: _Course[Annotated[float, Field(ge=0, le=1)]] = (0.85, 0.85)
     pool: tuple[PoolMember, ...] = ()
     pool_share: float = Field(0.15, ge=0, le=1)
     past_policy_share: float = Field(0.1, ge=0, le=1)

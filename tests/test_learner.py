@@ -210,7 +210,7 @@ def test_rows_of_large_advantage_and_all_knock_decisions_are_trained(monkeypatch
 
 
 def test_the_commitment_to_gin_fades() -> None:
-    learner = Learner(parse_config(TINY | {"commit": 0.8, "commit_end": 0.1}))
+    learner = Learner(parse_config(TINY | {"commit": [0.8, 0.1]}))
     found = []
     for part in (0, 0.1, 0.25, 0.4, 1):
         learner.decisions = int(part * learner.config.decisions)

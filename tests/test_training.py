@@ -218,7 +218,7 @@ def test_every_shipped_configuration_loads_and_overrides_apply() -> None:
     for path in files:
         load_config(path)
     changed = load_config(files[0], ["network.actor=[8, 9]", "learning_rate=0.5"])
-    assert changed.network.actor == (8, 9) and changed.learning_rate == 0.5
+    assert changed.network.actor == (8, 9) and changed.learning_rate == (0.5, 0.5)
     with pytest.raises(ConfigError, match="written key=value"):
         load_config(files[0], ["num_envs"])
     assert [load_config(name) for name in names] == [load_config(path) for path in files]

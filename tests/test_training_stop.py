@@ -140,7 +140,10 @@ def test_a_run_that_goes_on_names_the_commands_before_and_keeps_its_settings(run
     assert "- before it, the same run: `a command`" in model_card(run / "last")
     config = (run / "config.json").read_bytes()
     for changes, message in (
-        ({"learning_rate": 0.5}, r"learning_rate is 0\.001 there and 0\.5 here\); choose another --out, or --fresh"),
+        (
+            {"learning_rate": 0.5},
+            r"learning_rate is \[0\.001, 0\.0001\] there and \[0\.5, 0\.5\] here\); choose another --out, or --fresh",
+        ),
         ({"rules": {"gc": 1.0}}, r"rules is {'eaai': 1\.0} there and {'gc': 1\.0} here"),
         ({"decisions": 1}, r"holds a run of 2\d\d decisions; decisions is 1, and must be more"),
         (

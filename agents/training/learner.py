@@ -119,7 +119,9 @@ class Learner:
         # The policy is held to what it begins from.
         self.start = copy.deepcopy(self.actor) if config.kl_to_start_coef else None
         self.optimisers = {
-            name: torch.optim.AdamW(getattr(self, name).parameters(), config.learning_rate, weight_decay=0, fused=True)
+            name: torch.optim.AdamW(
+                getattr(self, name).parameters(), config.learning_rate[0], weight_decay=0, fused=True
+            )
             for name in ("actor", "critic")
         }
 
@@ -269,16 +271,15 @@ class Learner:
 
     def commitment(self) -> float:
         """The chance at this point of the run that declining a knock commits a seat to gin."""
-        config = self.config
         begun, over = COMMITMENT_FADES
         faded = min(1.0, max(0.0, (self.progress() - begun) / (over - begun)))
-        end = config.commit if config.commit_end is None else config.commit_end
-        return config.commit + (end - config.commit) * faded
+        start, end = self.config.commit
+        return start + (end - start) * faded
 
     def set_learning_rate(self) -> float:
         """Sets the optimisers' learning rate for this point of the run and returns it."""
-        config = self.config
-        rate = config.learning_rate * self.lr_factor * (1 - (1 - config.learning_rate_end) * self.progress())
+        start, end = self.config.learning_rate
+        rate = start * self.lr_factor * (1 - (1 - end / start) * self.progress())
         for optimiser in self.optimisers.values():
             for group in optimiser.param_groups:
                 group["lr"] = rate

@@ -31,6 +31,8 @@ from ginenv.errors import GinError
 
 # Log-odds of knocking are not pushed beyond this, so that 3 per cent of the decisions explore the other choice.
 MAX_KNOCK_ODDS = 3.5
+# Passes over each batch.
+EPOCHS = 1
 # One row in this many trains the heads that predict the opponent's cards and next action.
 PREDICTION_ROWS = 4
 # Lambda of generalised advantage estimation over all half-moves.
@@ -128,7 +130,7 @@ def compute_advantages(learner: Learner) -> None:
     played = batch.played
     played["waiting"] = np.nan
     rows = np.flatnonzero(~np.isnan(played["knock_worth"]))
-    if config.commit and not learner.imitating and rows.size:
+    if config.commit[0] and not learner.imitating and rows.size:
         played["waiting"][rows] = played["knock_worth"][rows] - learner.values(rows, committed=True)
 
 
@@ -176,8 +178,9 @@ def update(learner: Learner) -> dict[str, float]:
     rate = learner.set_learning_rate()
     about_knocks = _knock_figures(learner)
     normalise_advantages(learner, rows)
-    entropy = config.entropy_coef + (config.entropy_coef_end - config.entropy_coef) * learner.progress()
-    knock = learner.commitment() / config.commit if config.commit else 0.0
+    start, end = config.entropy_coef
+    entropy = start + (end - start) * learner.progress()
+    knock = learner.commitment() / config.commit[0] if config.commit[0] else 0.0
     coefficients = Coefficients(entropy, knock, learner.imitating)
     sums: dict[str, float] = {}
     last_kl, count = 0.0, 0
@@ -187,11 +190,11 @@ def update(learner: Learner) -> dict[str, float]:
         if learner.decisions > config.critic_warmup:
             learner.step("actor")
         sums = {name: sums.get(name, 0.0) + value for name, value in losses.items()}
-        last_kl += losses["kl"] * (epoch == config.epochs - 1)
+        last_kl += losses["kl"] * (epoch == EPOCHS - 1)
         count += 1
     figures = {name: total / count for name, total in sums.items()}
     # The divergence in the last epoch tells how far the batch moved the policy.
-    figures["kl"] = last_kl * config.epochs / count
+    figures["kl"] = last_kl * EPOCHS / count
     returns = steps["returns"][rows]
     figures["explained_variance"] = float(1 - (returns - steps["value"][rows]).var() / (returns.var() + 1e-9))
     figures = workers.mean(figures)
@@ -214,7 +217,7 @@ def minibatches(learner: Learner, rows: np.ndarray) -> Iterator[tuple[int, np.nd
             f"the batch has {count} decisions to learn from, too few for a gradient step; num_envs times num_steps must give more than "
             f"half of minibatch, {size // 2}"
         )
-    for epoch in range(learner.config.epochs):
+    for epoch in range(EPOCHS):
         order = rows[torch.randperm(len(rows), generator=learner.generator).numpy()][:count]
         for start in range(0, count - size // 2, size):
             yield epoch, order[start : start + size]

@@ -254,7 +254,7 @@ class Rollout(Tables):
         base = deal_keys(Domain.TRAIN, config.seed * 1009 + number, 0, 1)[0]
         self.word_seed = np.uint64(mix(base ^ np.uint64(3)))
         nobody = np.zeros(0), np.zeros(0, np.uint8)
-        self.deals = Deals(base, *training_rules(config.rules), *nobody, 0, games, config.gin_only, config.commit)
+        self.deals = Deals(base, *training_rules(config.rules), *nobody, 0, games, config.gin_only, config.commit[0])
         seed = config.seed + 100 * thread
         self.imitated = [make_player(name, seed) for name in IMITATED]
         self.pool = [make_player(member.player, seed + k) for k, member in enumerate(config.pool)]

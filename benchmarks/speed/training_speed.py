@@ -103,13 +103,14 @@ def maskable_ppo() -> dict[str, float]:
     return {"decisions": decisions, "seconds": seconds, "per_second": decisions / seconds}
 
 
-def ours(bfloat16: str = "auto", **changes: Any) -> Callable[[], dict[str, float]]:
+def ours(bfloat16: str = "auto", epochs: int = 1, **changes: Any) -> Callable[[], dict[str, float]]:
     """Measures this project's trainer as in `configs/strong.yaml`, with some changes: decisions a second, and how time was spent."""
     overrides = [f"{key}={value}" for key, value in changes.items()]
     threads = [f"threads={CORES}", f"bfloat16='{bfloat16}'", "imitation_decisions=0"]
     learner = Learner(load_config("configs/strong.yaml", [*overrides, *threads]))
 
     def play(batches: int) -> None:
+        ppo.EPOCHS = epochs
         target = learner.batches + batches
         ppo.train(learner, lambda figures: learner.batches < target)
 
@@ -129,20 +130,20 @@ def main() -> None:
     """Measures everything in turns; prints ratios, writes the JSON."""
     torch.set_num_threads(CORES)
     small: dict[str, Any] = {"network.actor": WIDTHS, "network.critic": WIDTHS, "network.share_suits": False}
-    batch = {"num_envs": GAMES, "num_steps": NUM_STEPS, "epochs": EPOCHS, "minibatch": MINIBATCH}
+    batch = {"num_envs": GAMES, "num_steps": NUM_STEPS, "minibatch": MINIBATCH}
     same: dict[str, Any] = small | batch | {"trained_fraction": 1, "network.heuristic_features": False}
     by_suit: dict[str, Any] = {"network.actor": [64, 64], "network.critic": [64, 64]}
     units = has_bfloat16_units()
     reference = "MaskablePPO on nothing, 2 x 256, 3 epochs"
     measurements: dict[str, Callable[[], dict[str, float]]] = {
         reference: maskable_ppo,
-        "the same network and epochs, float32": ours("no", **same),
+        "the same network and epochs, float32": ours("no", EPOCHS, **same),
         "the recipe": ours(),
         "the recipe, plain 2 x 256": ours(**small),
         "the recipe, 2 x 64 a suit": ours(**by_suit),
     }
     if units:
-        measurements["the same network and epochs, bfloat16"] = ours("yes", **same)
+        measurements["the same network and epochs, bfloat16"] = ours("yes", EPOCHS, **same)
     load = os.getloadavg()[0]
     rounds = [{name: measure() for name, measure in measurements.items()} for _ in range(ROUNDS)]
     best = {name: max((each[name] for each in rounds), key=lambda r: r["per_second"]) for name in measurements}
