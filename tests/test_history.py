@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from ginenv.engine.actions import KNOCK
-from ginenv.engine.jit import kernel
 from ginenv.engine.melds import deadwood
 from ginenv.engine.state import NO_CARD
 from ginenv.hands.hand import Hand
@@ -21,7 +20,6 @@ from ginenv.view.history import (
     M_SPREAD,
     M_TAKE,
     Move,
-    moves,
     read_moves,
 )
 
@@ -84,20 +82,3 @@ def test_the_first_upcard_stays_public_when_it_was_taken_and_thrown_again() -> N
     hand.push(first)
     assert [hand.view(seat)["first_upcard"][0] for seat in range(2)] == [first, first]
     assert Hand.deal("ht2-simple", seed=3).view(1)["first_upcard"][0] == NO_CARD
-
-
-@kernel
-def _discards(view, cards):
-    count = 0
-    for move in moves(view):
-        if move.kind == M_DISCARD:
-            cards[count] = move.card
-            count += 1
-    return count
-
-
-def test_compiled_code_walks_the_same_record() -> None:
-    hand, expected_moves = play("eaai", 1)[-1]
-    cards = np.zeros(192, np.int64)
-    count = _discards(hand.view(0)[0], cards)
-    assert cards[:count].tolist() == [move.card for move in expected_moves if move.kind == M_DISCARD]

@@ -9,7 +9,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import time
 import tomllib
 import urllib.request
 from pathlib import Path
@@ -65,11 +64,10 @@ class Stage:
 
 @pytest.mark.slow
 def test_the_recipe_of_the_image_ends_in_a_table_to_play_at(tmp_path: Path) -> None:
-    """Prints the size of what is installed and how long the start takes (``pytest -s``)."""
     stages: dict[str, Stage] = {}
-    entry, command, seconds = [], [], {}
+    entry, command = [], []
     for instruction, rest in instructions():
-        words, began = shlex.split(rest), time.monotonic()
+        words = shlex.split(rest)
         if instruction == "FROM":
             stages[words[-1]] = Stage(tmp_path / str(len(stages)))
         stage = list(stages.values())[-1]
@@ -83,7 +81,6 @@ def test_the_recipe_of_the_image_ends_in_a_table_to_play_at(tmp_path: Path) -> N
             stage.copy(words, stages)
         elif instruction == "RUN":
             stage.run(rest)
-            seconds[rest[:40]] = round(time.monotonic() - began)
         elif instruction == "ENTRYPOINT":
             entry = json.loads(rest)
         elif instruction == "CMD":
@@ -92,7 +89,6 @@ def test_the_recipe_of_the_image_ends_in_a_table_to_play_at(tmp_path: Path) -> N
             assert instruction in ("USER", "EXPOSE"), instruction
     # On this machine's own address alone.
     command[command.index("--host") + 1] = "127.0.0.1"
-    began = time.monotonic()
     table = subprocess.Popen(
         [*entry, *command, "--port", "0"], cwd=stage.here, env=stage.environment, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, text=True,
@@ -102,7 +98,6 @@ def test_the_recipe_of_the_image_ends_in_a_table_to_play_at(tmp_path: Path) -> N
         address = next(found[0] for line in table.stdout if (found := re.search(r"http://\S+", line)))
         jar = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
         page = jar.open(address).read().decode()
-        started = time.monotonic() - began
     finally:
         table.terminate()
         table.wait()
@@ -113,10 +108,6 @@ def test_the_recipe_of_the_image_ends_in_a_table_to_play_at(tmp_path: Path) -> N
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert "compiling" not in match.stderr
-    size = sum(path.stat().st_size for path in stage.place.rglob("*") if path.is_file() and not path.is_symlink())
-    print(
-        f"\nbeside the base image {size / 1e6:,.0f} MB; first page after {started:.1f} s; steps, in seconds: {seconds}"
-    )
 
 
 def test_the_site_is_hosted_as_it_is_built_here() -> None:

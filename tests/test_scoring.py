@@ -51,13 +51,6 @@ def test_who_starts_after_a_win_of_seat_1():
         assert next_starter(hand.state[0]) == starter
 
 
-def test_a_shut_out_doubles_what_stands_above_it():
-    """A rule page's example: ginrummy.com/scoring.html."""
-    sheet = score_sheet(PRESETS["big-gin"].replace(shutout="double-before-boxes"), [won(0, 60), won(0, 50)])
-    assert [(label, added[0]) for label, added in sheet.closing] == [("bonus", 100), ("shut-out", 210), ("boxes", 50)]
-    assert sheet.totals == (470, 0)
-
-
 @pytest.mark.parametrize("layoff", ["best", "deadwood-only", "by-hand"])
 def test_cards_are_laid_off_on_gin(layoff):
     """4S and 5S go on AS 2S 3S, and gin keeps its bonus."""

@@ -117,28 +117,17 @@ def _font(size: int) -> ImageFont.ImageFont | ImageFont.FreeTypeFont:
 
 
 @cache
-def _outlines(suit: int) -> list[list[tuple[float, float]]]:
-    """The polygons of a suit: its curves, each in eight steps."""
-    polygons: list[list[tuple[float, float]]] = []
+def _outline(suit: int) -> list[complex]:
+    """The polygon of a suit, x + y i: its curves, each in eight steps."""
+    points: list[complex] = []
+    t = np.arange(1, 9) / 8
     for command, numbers in re.findall(r"([MLC])([^MLC]*)", SUIT_CURVES[suit]):
-        values = [float(number) for number in numbers.split()]
-        points = list(zip(values[::2], values[1::2], strict=True))
-        if command == "M":
-            polygons.append(points)
-            continue
-        if command == "L":
-            polygons[-1] += points
-            continue
-        a, (b, c, d) = polygons[-1][-1], points
-        for t in (k / 8 for k in range(1, 9)):
-            weights = (1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3
-            polygons[-1].append(
-                (
-                    sum(w * p[0] for w, p in zip(weights, (a, b, c, d), strict=True)),
-                    sum(w * p[1] for w, p in zip(weights, (a, b, c, d), strict=True)),
-                )
-            )
-    return polygons
+        given = np.array(numbers.split(), float).view(complex)
+        if command == "C":
+            b, c, d = given
+            given = (1 - t) ** 3 * points[-1] + 3 * t * (1 - t) ** 2 * b + 3 * t**2 * (1 - t) * c + t**3 * d
+        points.extend(given)
+    return points
 
 
 class _Pixels:
@@ -169,8 +158,7 @@ class _Pixels:
 
     def _suit(self, x: float, y: float, r: float, suit: int, fill: str) -> None:
         # Drawn as a shape because common fonts lack suits.
-        for outline in _outlines(suit):
-            self.draw.polygon([((x + dx * r) * _SCALE, (y + dy * r) * _SCALE) for dx, dy in outline], fill)
+        self.draw.polygon([((x + at.real * r) * _SCALE, (y + at.imag * r) * _SCALE) for at in _outline(suit)], fill)
 
     def card(self, x: float, y: float, card: int, outline: str | None = None) -> None:
         """A card, face down if it is ``NO_CARD``; an outline marks it."""
