@@ -4,7 +4,7 @@
 #   make train    set up, compile, train the quick preset, export it, and print how the export does against the bots
 #   make test     set up, then lint, formatting, types, imports and tests (the slow ones of several processes: pytest -m slow; a real browser: pytest -m browser)
 #   make setup    only the environment, in .venv
-#   make peers    add OpenSpiel and Ray, with which tests and benchmarks compare, and what makes videos
+#   make peers    add OpenSpiel, with which tests and benchmarks compare, and what makes videos
 #   make format   put the sources into the form that `make test` asks for
 #   make docs     build the documentation's site in docs/_build, warnings as errors
 #   make dist     build the source distribution and the wheel, in dist
@@ -56,7 +56,7 @@ $(SETUP): pyproject.toml constraints.txt | $(BIN)/python
 	@touch $@
 
 $(PEERS): $(SETUP)
-	$(INSTALL) --editable ".[ray]" open_spiel moviepy
+	$(INSTALL) open_spiel moviepy
 	@touch $@
 
 # So that nobody waits in front of a page or a silent terminal. Where everything is compiled already, it takes seconds.

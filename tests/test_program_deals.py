@@ -5,6 +5,7 @@ import pytest
 
 from agents.arena import MatchSettings, play_match
 from agents.arena.configs import TournamentConfig
+from agents.arena.matches import read_side
 from agents.arena.tournament import Tournament
 from agents.deal_streams import Domain, deal_keys, salted
 from agents.play.terminal import play
@@ -14,6 +15,7 @@ from ginenv.engine.engine import STATE, shuffle
 from ginenv.engine.jit import kernel
 from ginenv.engine.rules import get_rules
 from ginenv.errors import GinError
+from ginenv.tables.players import make_player
 from tests.support.programs import LOGGER
 from tests.support.refusals import refuses
 
@@ -120,3 +122,10 @@ def test_no_seeded_game_at_the_table_against_a_program(program, tmp_path):
     spec, _ = program
     with refuses(GinError, "--seed"):
         play(home=tmp_path / "home", player="Ann", opponent=spec, seed=5)
+
+
+def test_whoever_names_a_program_gets_a_salt():
+    """As text, parsed or as an object: without a salt it could compute the other's cards."""
+    named = "mine=cmd:cat"
+    for player in (named, read_side(named), make_player(named)):
+        assert MatchSettings().guarded("simple", player).salt and not MatchSettings().guarded("simple").salt

@@ -49,11 +49,9 @@ class Processes(Config):
 
     Attributes:
         workers: number of processes.
-        ray: address of a Ray cluster that plays instead (``auto``: the one that this machine belongs to).
     """
 
     workers: int = Field(1, gt=0)
-    ray: str = ""
 
 
 class TournamentConfig(Config):

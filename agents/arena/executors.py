@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import islice
 from typing import Any
 
@@ -97,30 +97,13 @@ def in_order(results: Iterable[tuple[int, Any]]) -> Iterator[Any]:
             expected += 1
 
 
-@contextmanager
-def open_executor(workers: int = 1, ray: str = "") -> Iterator[Executor | None]:
-    """The executor that a command's arguments ask for; ``None`` for this process.
-
-    Args:
-        workers: number of processes on this machine.
-        ray: address of a Ray cluster, whose processes play instead; ``local`` for one on this machine.
+def open_executor(workers: int = 1) -> AbstractContextManager[Executor | None]:
+    """So many processes on this machine; ``None`` for this process alone.
 
     Raises:
-        GinError: if the number is less than 1, both are given, or there is no cluster.
+        GinError: if the number is less than 1.
     """
-    check_integer("workers", workers, 1)
-    if ray and workers > 1:
-        raise GinError(f"--workers {workers} and --ray {ray} exclude each other; a cluster has its own processes")
-    with _ray(ray) if ray else process_pool(workers) if workers > 1 else nullcontext() as executor:
-        yield executor
-
-
-def _ray(address: str) -> Executor:
-    from agents.arena.ray_executor import RayExecutor
-
-    # It takes seconds, in which nothing is played yet.
-    print("starting Ray ..." if address == "local" else f"joining Ray at {address} ...", file=sys.stderr, flush=True)
-    return RayExecutor(address)
+    return process_pool(workers) if check_integer("workers", workers, 1) > 1 else nullcontext()
 
 
 class _Pool(ProcessPoolExecutor):

@@ -95,10 +95,11 @@ class MatchSettings:
         """What a program mixes with the salt to get its side's ``player_seed``."""
         return 2 * self.seed + side
 
-    def guarded(self, *players: Side) -> MatchSettings:
+    def guarded(self, *players: str | Side) -> MatchSettings:
         """These settings with a new salt if a program plays and there is none."""
         has_program = any(
-            side.kind == "cmd" if isinstance(side, PlayerSpec) else isinstance(side, OutsidePlayer) for side in players
+            side.kind == "cmd" if isinstance(side, PlayerSpec) else isinstance(side, OutsidePlayer)
+            for side in map(read_side, players)
         )
         return replace(self, salt=new_salt()) if has_program and not self.salt else self
 

@@ -71,7 +71,7 @@ GROUPS = {"play": "play", "train": "train", "evaluate": "measure", "levels": "le
 # Modules that not every command needs, and the extras that install them; the others are in the extra of the command.
 EXTRAS = {"tensorboard": "train", "pyarrow": "data", "onnx": "onnx"}
 EXTRAS |= dict.fromkeys(("fastapi", "starlette", "uvicorn", "itsdangerous", "mcp"), "web")
-EXTRAS |= {"fsrs": "agents", "safetensors": "agents", "torch": "agents", "ray": "ray"}
+EXTRAS |= {"fsrs": "agents", "safetensors": "agents", "torch": "agents"}
 
 # The exit status when nobody reads the output any more: what a shell reports for a program that SIGPIPE ended.
 UNREAD = 141

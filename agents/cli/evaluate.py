@@ -126,7 +126,7 @@ def evaluate(config: MatchConfig, details: bool = False) -> int | None:
             highlight=False,
         )
     with defer_interrupts():
-        with open_executor(config.workers, config.ray) as executor:
+        with open_executor(config.workers) as executor:
             results, is_complete = _play(config, opponents, settings, pairs, console, executor)
         try:
             with writing(config.out):

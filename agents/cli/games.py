@@ -39,7 +39,6 @@ def play(
     expert: str = "",
     out: Path = Path("runs/games.parquet"),
     workers: int = 1,
-    ray: str = "",
 ) -> str:
     """Plays games between two players, who swap seats after each, and writes every decision.
 
@@ -56,7 +55,6 @@ def play(
         expert: a player whose action is written beside every decision; a search (``search:worlds=64``) adds its values.
         out: file to write; its card is written beside it.
         workers: number of processes.
-        ray: address of a Ray cluster that plays instead (``auto``: the one that this machine belongs to).
     """
     count = num_games(games, hands, USUAL_GAMES)
     if seconds <= 0:
@@ -75,7 +73,7 @@ def play(
     }
     began = time.perf_counter(), time.process_time()
     with (
-        open_executor(workers, ray) as executor,
+        open_executor(workers) as executor,
         progress_bar(plain_console(stderr=True), count, f"{short_name(player)} – {short_name(other)}") as tick,
     ):
         written = write_games(out, PlayedGames((player, other), count, settings, expert, executor), about, tick)

@@ -30,7 +30,7 @@ def exploit(config: ExploitConfig, details: bool = False) -> int | None:
     check_writable(config.out)
     console = plain_console()
     with (
-        open_executor(config.workers, config.ray) as executor,
+        open_executor(config.workers) as executor,
         progress_bar(console, config.seeds * config.budget, "training best responses, decisions") as tick,
     ):
         result, began, responses = train_and_measure(config, tick, executor)

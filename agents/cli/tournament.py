@@ -36,7 +36,6 @@ def tournament(
     changes: Annotated[list[str], Positional, arg(metavar="[KEY=VALUE ...]", help=_CHANGES)],
     seconds: float | None = None,
     workers: int = 1,
-    ray: str = "",
     details: bool = False,
 ) -> int | None:
     """Plays the missing blocks of a tournament, everyone against everyone, and writes results and a report.
@@ -48,7 +47,6 @@ def tournament(
         changes: see ``_CHANGES``.
         seconds: time limit of an outside program for each line of questions, instead of the file's.
         workers: number of processes.
-        ray: address of a Ray cluster that plays instead (``auto``: the one that this machine belongs to).
         details: also show how often each beats each other.
     """
     limits = [] if seconds is None else [f"seconds={seconds}"]
@@ -56,7 +54,7 @@ def tournament(
     played = Tournament(settings)
     console = plain_console()
     with defer_interrupts():
-        with open_executor(workers, ray) as executor:
+        with open_executor(workers) as executor:
             with progress_bar(console, len(played.blocks()), f"{settings.title}, blocks") as tick:
                 is_complete = played.play(tick, executor)
         standings = played.standings()
