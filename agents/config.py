@@ -189,16 +189,12 @@ class TrainConfig(Config):
     device: str = "cpu"
 
     @model_validator(mode="after")
-    def _batch_fills_a_minibatch(self) -> TrainConfig:
+    def _settings_fit_each_other(self) -> TrainConfig:
         if self.num_envs * self.num_steps <= self.minibatch // 2:
             raise ValueError(
                 f"num_envs times num_steps is {self.num_envs * self.num_steps}, too few for a gradient step; it must be more than half of "
                 f"minibatch, {self.minibatch // 2}"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _values_of_actions_fit(self) -> TrainConfig:
         if self.q_weight and self.bounds:
             raise ValueError(f"q_weight is {self.q_weight}; with bounds it must be 0")
         return self
