@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
@@ -15,7 +13,7 @@ from agents.training.learner import Learner
 from agents.training.ppo import all_actions_gain, select_training_rows
 from agents.training.selfplay import Rollout
 from ginenv.bots.heuristics import make_simple
-from tests.support.training_scenes import TINY, batches, weights
+from tests.support.training_scenes import TINY
 
 QUIET = {"minibatch": 16, "num_envs": 48, "num_steps": 50, "seed": 3, "reward": "game", "q_weight": 0.7}
 BOOSTED = {**TINY, "q_weight": 0.7}
@@ -147,20 +145,6 @@ def test_rows_with_a_choice_are_all_trained_on_and_the_others_whatever_their_adv
     assert set(rows[:10]) <= set(chosen) and len(chosen) == len(rows) // 2
     # Those of the largest advantages would all be in the second half.
     assert 0.3 < (chosen[chosen >= 10] < len(rows) // 2).mean() < 0.7
-
-
-def test_learning_from_all_actions_goes_on_bit_for_bit(tmp_path: Path) -> None:
-    torch.manual_seed(9)
-    one = Learner(parse_config(BOOSTED), tmp_path)
-    batches(one, 3)
-    one.save()
-    batches(one, 2)
-    torch.manual_seed(1)
-    other = Learner(parse_config(BOOSTED), tmp_path)
-    assert other.resume()
-    batches(other, 2)
-    assert torch.equal(weights(one), weights(other))
-    assert np.isfinite(one.steps["choice"]).any()
 
 
 def test_values_of_actions_need_a_network_that_reads_no_more_than_the_game() -> None:

