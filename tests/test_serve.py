@@ -106,6 +106,9 @@ def test_a_session_answers_like_the_player_itself(server):
         body = json.loads(host.message(view, True).model_dump_json(exclude_unset=True))
         status, answer = server.call("POST", f"/sessions/{session}/act", body)
         assert status == 200 and answer["id"] == body["id"]
+        # An answer that was lost, also once a message has been refused.
+        assert server.call("POST", f"/sessions/{session}/act", {})[0] == 422
+        assert server.call("GET", f"/sessions/{session}/act") == (200, answer)
         [decision] = answer["answers"]
         assert decision["action"] == match.hand.action_text(int(player.act(view)[0]))
         match.push(decision["action"])
@@ -316,7 +319,7 @@ def test_every_answer_is_one_that_the_description_allows(server):
     operations = list(description.get_all_operations())
     for found in operations:
         fuzz(found.ok())
-    assert len(operations) == 11 and server.call("GET", "/")[0] == 200
+    assert len(operations) == 12 and server.call("GET", "/")[0] == 200
 
 
 @pytest.mark.parametrize(

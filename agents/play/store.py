@@ -385,3 +385,25 @@ class PlayerFile:
 def _free_name(base: str, taken: Sequence[str]) -> str:
     names = itertools.chain([base], (f"{base}-{n}" for n in itertools.count(2)))
     return next(name for name in names if name not in taken)
+
+
+class UnsavedPlayer(PlayerFile):
+    """Somebody of whom nothing is kept.
+
+    Args:
+        name: the name at the table.
+    """
+
+    def __init__(self, name: str) -> None:
+        # Nobody looks at how the cards lie; hints load nothing.
+        self.name, self.options, self.statistics = name, Options(sort="none", hints="formulas"), Tallies()
+        self.game, self.notices = None, []
+
+    def save(self, *others: PlayerFile) -> None:
+        """Does nothing."""
+
+    def write_record(self, name: str, match: Match, players: tuple[str, str], seat: int = 0) -> None:
+        """Does nothing."""
+
+    def close(self) -> None:
+        """Does nothing."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from http import HTTPStatus
+from pathlib import Path as FilePath
 from typing import Annotated, Any, TypeVar, cast
 
 from fastapi import FastAPI, Path, Request, Security
@@ -15,25 +15,28 @@ from fastapi.responses import JSONResponse, Response
 from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
 from pydantic import Field, TypeAdapter, ValidationError
-from starlette.datastructures import Headers
+from starlette.authentication import AuthenticationBackend, AuthenticationError
 from starlette.exceptions import HTTPException
+from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.middleware.cors import CORSMiddleware
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.requests import HTTPConnection
+from starlette.types import ASGIApp
 
 from agents.files import JsonError, parse_json
+from agents.levels.describe import describe_learning
+from agents.levels.level import Level
+from agents.levels.profile import export_opponent, import_opponent, reset_level
 from agents.play.allowed import names_for_all
 from agents.player_names import check_name
 from agents.programs.events import VERSION
 from agents.programs.messages import Act, Action, AnswerList, Error, GameEntry, Message, RulesField, sentence_of
-from agents.programs.responder import Hands
-from agents.serve.people import MAX_MEMORY, as_level
-from agents.serve.sessions import MAX_HANDS, LimitError, NotFoundError, Session, Sessions
+from agents.serve.players import memory_directory
+from agents.serve.sessions import MAX_HANDS, BusyError, HostGames, LimitError, NotFoundError, Sessions, Table
 from ginenv.engine.rules import get_rules
 from ginenv.errors import GinError, quoted
 
 # Bytes of a body, and of one that is too large.
 MAX_BODY, _DRAINED = 1 << 20, 1 << 24
-_TOO_LARGE = f"the body is too large; at most {MAX_BODY} bytes are read"
 _Result = TypeVar("_Result")
 
 PlayerName = Annotated[str, Field(min_length=1, max_length=200, examples=["level-2"])]
@@ -106,9 +109,21 @@ class Memory(Message):
 
 
 class _SafeRequest(Request):
-    """A request whose body is read by the one reader of JSON, with its limits, and checked, in a thread: others do not wait for it."""
+    """A request whose body is bounded, read by the one reader of JSON and checked, in a thread: others do not wait for it."""
 
     body_model: TypeAdapter[Any]
+
+    async def stream(self) -> AsyncGenerator[bytes, None]:
+        read = 0
+        async for chunk in super().stream():
+            read += len(chunk)
+            if read <= MAX_BODY:
+                yield chunk
+            elif read > _DRAINED:
+                # A client that is still sending would not read the answer, but not for ever.
+                break
+        if read > MAX_BODY:
+            raise HTTPException(413, f"the body is too large; at most {MAX_BODY} bytes are read")
 
     async def json(self) -> Any:
         return await asyncio.to_thread(self._read, await self.body())
@@ -125,12 +140,12 @@ class _SafeRequest(Request):
 class _SafeRoute(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handler = super().get_route_handler()
+        if self.body_field is None:
+            return handler
         # FastAPI takes a body that is of its model already as it is.
-        model = None if self.body_field is None else TypeAdapter[Any](cast(Any, self.body_field.field_info.annotation))
+        model = TypeAdapter[Any](cast(Any, self.body_field.field_info.annotation))
 
         async def handle(request: Request) -> Response:
-            if model is None:
-                return await handler(request)
             safe = _SafeRequest(request.scope, request.receive)
             safe.body_model = model
             return await handler(safe)
@@ -138,79 +153,52 @@ class _SafeRoute(APIRoute):
         return handle
 
 
-class Guard:
-    """Refuses requests without the token, and bodies that are too large, before anything is read.
+class _Token(AuthenticationBackend):
+    """Admits those who bring the token."""
 
-    Args:
-        app: what is guarded.
-        token: what ``Authorization: Bearer`` has to hold.
-    """
+    def __init__(self, token: str) -> None:
+        self._token = token.encode()
 
-    def __init__(self, app: ASGIApp, token: str) -> None:
-        self.app, self.token = app, token.encode()
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Passes a request on, or answers it."""
-        if scope["type"] != "http":
-            # Nothing here speaks another protocol.
-            return await self.app(scope, receive, send) if scope["type"] == "lifespan" else None
-        headers = Headers(scope=scope)
-        scheme, _, given = headers.get("authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or not secrets.compare_digest(given.strip().encode(), self.token):
-            response = _problem(401, "the header Authorization: Bearer TOKEN is missing or holds another token")
-            response.headers["WWW-Authenticate"] = "Bearer"
-            return await response(scope, receive, send)
-        read = 0
-
-        async def limited() -> Any:
-            nonlocal read
-            message = await receive()
-            read += len(message.get("body", b""))
-            if read > MAX_BODY:
-                raise HTTPException(413, _TOO_LARGE)
-            return message
-
-        length = headers.get("content-length", "0")
-        if not length.isdecimal() or len(length) > 15 or int(length) > MAX_BODY:
-            while read < _DRAINED and (message := await receive()).get("more_body"):
-                # A client that is still sending would not read the answer.
-                read += len(message.get("body", b""))
-            return await _problem(413, _TOO_LARGE)(scope, receive, send)
-        return await self.app(scope, limited, send)
+    async def authenticate(self, conn: HTTPConnection) -> None:
+        scheme, _, given = conn.headers.get("authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or not secrets.compare_digest(given.strip().encode(), self._token):
+            raise AuthenticationError("the header Authorization: Bearer TOKEN is missing or holds another token")
 
 
-def _problem(status: int, message: str) -> JSONResponse:
-    return JSONResponse({"type": "error", "message": message}, status)
+def _refused(request: HTTPConnection, error: Exception) -> Response:
+    return _problem(401, str(error), {"WWW-Authenticate": "Bearer"})
 
 
-@contextmanager
-def _statuses() -> Iterator[None]:
-    """Turns the errors of sessions into statuses."""
-    try:
-        yield
-    except NotFoundError as error:
-        raise HTTPException(404, str(error)) from None
-    except LimitError as error:
-        raise HTTPException(429, str(error)) from None
-    except GinError as error:
-        raise HTTPException(422, str(error)) from None
-    except TimeoutError:
-        raise HTTPException(503, "this takes too long; what has begun is finished all the same") from None
+def _problem(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
+    return JSONResponse({"type": "error", "message": message}, status, headers)
 
 
-_ERRORS: dict[int | str, dict[str, Any]] = {
-    status: {"model": Error, "description": words}
-    for status, words in {
-        400: "The body is not JSON",
-        401: "The token is missing or wrong",
-        404: "There is no such session, table, person or level",
-        409: "The session is busy with another request",
-        413: "The body is too large",
-        422: "The message cannot be used; nothing has changed",
-        429: "More is open than one server keeps",
-        503: "It took too long",
-    }.items()
-}
+# What goes wrong, and the status that says so.
+_STATUSES = {NotFoundError: 404, BusyError: 409, LimitError: 429, GinError: 422, TimeoutError: 503}
+_TOO_LONG = "this takes too long; what has begun is finished all the same"
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    status = next(status for kind, status in _STATUSES.items() if isinstance(error, kind))
+    return _problem(status, _TOO_LONG if status == 503 else str(error))
+
+
+async def _http_problem(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    text = str(error.detail)
+    if text == HTTPStatus(error.status_code).phrase:
+        # The router's own: an address or a method that there is not.
+        wanted = quoted(f"{request.method} {request.url.path}")
+        text = f"there is no {wanted} here; GET /openapi.json describes every address"
+    return _problem(error.status_code, text, error.headers)
+
+
+async def _invalid(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    text = sentence_of(error.errors())
+    if isinstance(error.body, bytes) and error.body:
+        text += "; a body is read with the header Content-Type: application/json"
+    return _problem(422, text)
 
 
 def make_app(sessions: Sessions, token: str, origins: Sequence[str] = ()) -> ASGIApp:
@@ -223,136 +211,117 @@ def make_app(sessions: Sessions, token: str, origins: Sequence[str] = ()) -> ASG
     """
     app = FastAPI(
         title="gin serve",
-        version="1",
+        version="2",
         description="Players of gin rummy, asked with the messages of the line protocol.",
         docs_url=None,
         redoc_url=None,
-        responses=_ERRORS,
+        responses={"default": {"model": Error, "description": "What cannot be done, and why; nothing has changed"}},
         dependencies=[Security(HTTPBearer(auto_error=False))],
     )
     app.router.route_class = _SafeRoute
+    for kind in _STATUSES:
+        app.add_exception_handler(kind, _failed)
     app.add_exception_handler(HTTPException, _http_problem)
     app.add_exception_handler(RequestValidationError, _invalid)
-    app.state.sessions = sessions
-
-    @app.get("/", response_model=Server)
-    async def server() -> Response:
-        """What this server offers."""
-        players = [*names_for_all(), *sessions.allowed]
-        return JSONResponse({"protocol": 2, "players": players, "sessions": sessions.limits.sessions})
-
-    _add_sessions(app, sessions)
-    _add_tables(app, sessions)
-    _add_memories(app, sessions)
-    guarded = Guard(app, token)
-    if not origins:
-        return guarded
-    # Outside of the guard: a browser asks without the token whether its page may ask.
-    return CORSMiddleware(
-        guarded,
+    app.add_middleware(AuthenticationMiddleware, backend=_Token(token), on_error=_refused)
+    # Outside of the token: a browser asks without it whether its page may ask.
+    app.add_middleware(
+        CORSMiddleware,
         allow_origins=origins,
         allow_methods=("GET", "POST", "PUT", "DELETE"),
         allow_headers=("Authorization", "Content-Type"),
         allow_private_network=True,
     )
 
+    @app.get("/", response_model=Server)
+    async def server() -> Response:
+        """What this server offers."""
+        players = [*names_for_all(), *sessions.allowed]
+        return JSONResponse({"protocol": VERSION, "players": players, "sessions": sessions.limits.sessions})
 
-async def _in_turn(sessions: Sessions, session: Session, work: Callable[[], Awaitable[_Result]]) -> _Result:
-    """Does one thing at a time for each session.
-
-    What takes longer than a request may is finished all the same; until then the session is busy.
-    """
-    if session.busy:
-        raise HTTPException(409, "this session is busy with another request; its requests come one after the other")
-    session.busy = True
-    task = asyncio.ensure_future(work())
-    task.add_done_callback(lambda done: session.finish(done.cancelled() or done.exception()))
-    with _statuses():
-        return await asyncio.wait_for(asyncio.shield(task), sessions.limits.seconds)
-
-
-async def _open(sessions: Sessions, body: NewSession | NewTable) -> tuple[str, Session]:
-    with _statuses():
-        async with asyncio.timeout(sessions.limits.seconds):
-            return await sessions.open(body.player, body.person)
+    _add_sessions(app, sessions)
+    _add_tables(app, sessions)
+    _add_memories(app, sessions)
+    return app
 
 
 def _add_sessions(app: FastAPI, sessions: Sessions) -> None:
     @app.post("/sessions", status_code=201, response_model=SessionOpened)
     async def open_session(body: NewSession) -> Response:
         """Opens a session with a player, which then answers a host's questions."""
-        key, session = await _open(sessions, body)
-        session.hands = Hands(body.rules, body.seed)
-        opened = {"session": key, "protocol": VERSION, "name": session.engine.player.name}
-        return JSONResponse(opened, 201)
+        async with asyncio.timeout(sessions.limits.seconds):
+            opponent = await sessions.opponent(body.player, body.person)
+        key = sessions.add(HostGames(opponent, body.rules, body.seed))
+        return JSONResponse({"session": key, "protocol": VERSION, "name": opponent.shared.player.name}, 201)
 
     @app.post("/sessions/{session}/act", response_model=AnswerList)
     async def ask_session(session: Key, body: SessionAct) -> Response:
         """Tells the player what has happened, and asks for its decisions."""
-        with _statuses():
-            found = sessions.session(session)
-        return JSONResponse(await _in_turn(sessions, found, lambda: sessions.act(found, body)))
+        games = sessions.find(session, HostGames)
+        return JSONResponse(await sessions.in_turn(games, lambda: games.act(body)))
+
+    @app.get("/sessions/{session}/act", response_model=AnswerList)
+    async def last_answer(session: Key) -> Response:
+        """The last answer again: after one that was lost, or a request that took too long."""
+        games = sessions.find(session, HostGames)
+        if games.busy:
+            raise BusyError("the last message is still being answered")
+        if games.answer is None:
+            raise NotFoundError("this session has not been asked anything yet")
+        return JSONResponse(games.answer)
 
     @app.delete("/sessions/{session}", status_code=204)
     async def close_session(session: Key) -> Response:
         """Ends a session; what the player has learned stays."""
-        with _statuses():
-            sessions.close(session)
+        sessions.close(session)
         return Response(status_code=204)
 
 
 def _add_tables(app: FastAPI, sessions: Sessions) -> None:
+    def state(key: str, table: Table, status: int = 200) -> Response:
+        return JSONResponse({"table": key, "over": table.is_over, "game": table.entry()}, status)
+
     @app.post("/tables", status_code=201, response_model=TableState)
     async def open_table(body: NewTable) -> Response:
         """Begins a game against a player; the server deals."""
-        key, session = await _open(sessions, body)
+        async with asyncio.timeout(sessions.limits.seconds):
+            table = Table(await sessions.opponent(body.player, body.person), body.rules)
+        key = sessions.add(table)
         try:
-            await _in_turn(sessions, session, lambda: sessions.begin_table(session, body.rules))
-        except HTTPException:
+            await sessions.in_turn(table, table.go_on)
+        except (GinError, TimeoutError):
             # Nobody has learned its id.
             sessions.close(key)
             raise
-        return _table(key, session, 201)
+        return state(key, table, 201)
 
     @app.post("/tables/{table}", response_model=TableState)
     async def play(table: Key, body: TableAction) -> Response:
         """Plays an action; the answer holds what followed, and the next question."""
-        with _statuses():
-            session, state = sessions.table(table)
-        await _in_turn(sessions, session, lambda: state.play(body.action))
-        return _table(table, session)
+        found = sessions.find(table, Table)
+        await sessions.in_turn(found, lambda: found.play(body.action))
+        return state(table, found)
 
     @app.get("/tables/{table}", response_model=TableState)
     async def look(table: Key) -> Response:
         """The last answer again: after one that was lost, or a request that took too long."""
-        with _statuses():
-            session, state = sessions.table(table)
-        await _in_turn(sessions, session, state.go_on)
-        return _table(table, session)
+        found = sessions.find(table, Table)
+        await sessions.in_turn(found, found.go_on)
+        return state(table, found)
 
     @app.delete("/tables/{table}", status_code=204)
     async def close_table(table: Key) -> Response:
         """Leaves a table."""
-        with _statuses():
-            sessions.close(table)
+        sessions.close(table)
         return Response(status_code=204)
 
 
-def _table(key: str, session: Session, status: int = 200) -> Response:
-    assert session.table is not None
-    table = session.table
-    return JSONResponse({"table": key, "over": table.is_over, "game": table.entry()}, status)
-
-
 def _add_memories(app: FastAPI, sessions: Sessions) -> None:
-    people = sessions.people
-
     async def use(level: str, person: str, work: Callable[..., _Result], *more: Any) -> _Result:
-        with _statuses():
-            name = check_name(person, "a person's")
-            async with asyncio.timeout(sessions.limits.seconds):
-                engine = await sessions.engine(level)
-                return await engine.run(work, as_level(engine.player).level, name, *more)
+        name = check_name(person, "a person's")
+        async with asyncio.timeout(sessions.limits.seconds):
+            player = await sessions.player(level)
+            return await player.run(work, memory_directory(sessions.home, name), player.level.level, name, *more)
 
     # Names may hold a slash.
     address = "/people/{person:path}/memories/{level:path}"
@@ -360,43 +329,25 @@ def _add_memories(app: FastAPI, sessions: Sessions) -> None:
     @app.get(address, response_model=Memory)
     async def read_memory(person: Person, level: LevelName) -> Response:
         """What a level has learned of a person."""
-        words = await use(level, person, people.describe)
-        export = await use(level, person, people.export)
+        words = await use(level, person, describe_learning)
+        export = await use(level, person, export_opponent)
         return JSONResponse({"level": level, "person": person, "words": words, "export": export})
 
     @app.put(address, status_code=204)
     async def import_memory(person: Person, level: LevelName, body: dict[str, Any], request: Request) -> Response:
         """Replaces what a level knows of a person by an export."""
-        text = await request.body()
-        if len(text) > MAX_MEMORY:
-            raise HTTPException(413, f"a memory has at most {MAX_MEMORY} bytes")
         if "opponents" not in body:
             raise HTTPException(422, "opponents: missing; a memory is what GET of this address answers under 'export'")
-        await use(level, person, people.restore, text)
+        await use(level, person, import_opponent, await request.body())
         return Response(status_code=204)
 
     @app.delete(address, status_code=204)
     async def reset_memory(person: Person, level: LevelName) -> Response:
         """Lets a level forget a person."""
-        await use(level, person, people.reset)
+        await use(level, person, _forget)
         return Response(status_code=204)
 
 
-async def _http_problem(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    text = str(error.detail)
-    if text == HTTPStatus(error.status_code).phrase:
-        # The router's own: an address or a method that there is not.
-        wanted = quoted(f"{request.method} {request.url.path}")
-        text = f"there is no {wanted} here; GET /openapi.json describes every address"
-    response = _problem(error.status_code, text)
-    response.headers.update(error.headers or {})
-    return response
-
-
-async def _invalid(request: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestValidationError)
-    text = sentence_of(error.errors())
-    if isinstance(error.body, bytes) and error.body:
-        text += "; a body is read with the header Content-Type: application/json"
-    return _problem(422, text)
+def _forget(directory: FilePath, level: Level, person: str) -> None:
+    if directory.exists():
+        reset_level(directory, level)

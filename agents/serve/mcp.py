@@ -13,12 +13,9 @@ from mcp.types import CallToolResult, TextContent
 from pydantic import Field, ValidationError
 
 from agents.interrupts import handle_stops
-from agents.play.hints import FORMULAS, hint
-from agents.play.moves import Turn
 from agents.programs.messages import sentence_of
 from agents.programs.words import entry_words, rules_words
-from agents.serve.sessions import Session, Sessions
-from agents.serve.tables import PERSON, Table
+from agents.serve.sessions import Sessions, Table
 from ginenv.engine.cards import format_cards
 from ginenv.engine.rules import get_rules
 from ginenv.errors import GinError, unknown_name
@@ -35,25 +32,23 @@ HandNumber = Annotated[int, Field(description="the number that new_hand gave")]
 class _Hand:
     """A hand, and what was counted at it."""
 
-    session: Session
+    table: Table
     opponent: str
     bad_calls: int = 0
     hints: int = 0
 
     @property
-    def table(self) -> Table:
-        assert self.session.table is not None
-        return self.session.table
-
-    @property
     def points(self) -> int:
         """What the player scored, less what the opponent did."""
-        [outcome] = self.table.match.outcomes
-        return 0 if outcome.winner is None else outcome.points * (1 if outcome.winner == PERSON else -1)
+        [outcome] = self.table.session.match.outcomes
+        return (
+            0 if outcome.winner is None else outcome.points * (1 if outcome.winner == self.table.session.seat else -1)
+        )
 
     def ending(self) -> str:
         """How it ended."""
-        view = self.table.match.played[0].view(PERSON)[0]
+        session = self.table.session
+        view = session.match.played[0].view(session.seat)[0]
         return f"{ending_words(view, self.opponent)}."
 
 
@@ -106,13 +101,11 @@ class HandTools(MCPServer):
         """
         try:
             chosen = get_rules(rules)
-            key, session = await self._sessions.open(opponent, None)
-            # Kept here: no session ends while its player thinks.
-            self._sessions.close(key)
-            await self._sessions.begin_table(session, chosen, one_hand=True)
+            table = Table(await self._sessions.opponent(opponent), chosen, one_hand=True)
+            await table.go_on()
         except GinError as error:
             raise ToolError(str(error)) from None
-        self._hands.append(_Hand(session, opponent))
+        self._hands.append(_Hand(table, opponent))
         return (
             f"Hand {len(self._hands)}, against {opponent}.\n\n{rules_words(chosen)}\n\n{self._state(len(self._hands))}"
         )
@@ -181,10 +174,10 @@ def _legal(hand: _Hand) -> str:
 def _hint(hand: _Hand) -> str:
     """The seat's melds, and what the formulas would do."""
     hand.hints += 1
-    view = hand.table.match.hand.view(PERSON)[0]
-    holding = my_holding(view)
+    session = hand.table.session
+    holding = my_holding(session.view)
     melds = ", ".join(format_cards(cards) for _, cards in holding.melds) or "none"
-    advice = hint(Turn(view, hand.table.match.rules), FORMULAS)[1]
+    advice = session.hint()[1]
     return f"\nHint: your melds: {melds}; deadwood {holding.deadwood}. {advice[0].upper()}{advice[1:]}"
 
 

@@ -6,28 +6,31 @@ import asyncio
 import functools
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from typing import Any, TypeVar, cast
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar, cast
+from urllib.parse import quote
 
 import numpy as np
 
+from agents.levels.player import LevelPlayer
+from agents.levels.profile import Profile
+from agents.player_names import casefolded
 from ginenv.errors import GinError
 from ginenv.tables.players import Player, ask_player
 
 _Result = TypeVar("_Result")
 
 
-@dataclass
-class _Wait:
+class _Wait(NamedTuple):
     """Views that wait for decisions, and who decides: the shared player, or a copy with a person's memory."""
 
     views: np.ndarray
     slots: np.ndarray
     player: Player
-    done: asyncio.Future = field(repr=False)
+    done: asyncio.Future
 
 
-class Engine:
+class SharedPlayer:
     """A player and the decisions that wait for it.
 
     Args:
@@ -39,6 +42,22 @@ class Engine:
         self.player, self._pool = player, pool
         self._waiting: list[_Wait] = []
         self._worker: asyncio.Task | None = None
+
+    @property
+    def level(self) -> LevelPlayer:
+        """The player, if it is a level with a memory.
+
+        Raises:
+            GinError: if it is another player.
+        """
+        if not isinstance(self.player, LevelPlayer) or not self.player.level.learns:
+            raise GinError(f"{self.player.name} keeps no memory; only levels do")
+        return self.player
+
+    def remembering(self, home: Path, person: str) -> LevelPlayer:
+        """The player with its memory of a person, which is read from disk."""
+        level = self.level
+        return level.with_profile(Profile(memory_directory(home, person), level.level, person))
 
     async def decide(self, views: np.ndarray, slots: np.ndarray, player: Player | None = None) -> np.ndarray:
         """The actions for ``VIEW[n]``: ``int64[n]``. What arrives while others are decided waits, and is decided together.
@@ -88,11 +107,10 @@ class Engine:
         like = next((row for row in rows if row is not None), None)
         if like is None:
             return None
-        filled = [
-            np.zeros((len(wait.views), like.shape[1])) if row is None else row
-            for row, wait in zip(rows, batch, strict=True)
-        ]
-        return np.concatenate(filled)
+        sizes = [len(wait.views) for wait in batch]
+        return np.concatenate(
+            [np.zeros((n, like.shape[1])) if row is None else row for row, n in zip(rows, sizes, strict=True)]
+        )
 
 
 def _caught(function: Callable[..., np.ndarray], *arguments: Any) -> np.ndarray | Exception:
@@ -101,3 +119,9 @@ def _caught(function: Callable[..., np.ndarray], *arguments: Any) -> np.ndarray 
         return function(*arguments)
     except Exception as error:
         return error if isinstance(error, GinError) else RuntimeError(repr(error))
+
+
+def memory_directory(home: Path, person: str) -> Path:
+    """Where levels keep what they learn of a person."""
+    # "." and ".." mean something else to a file system.
+    return home / "people" / quote(casefolded(person), safe=" ").replace(".", "%2E")
