@@ -149,11 +149,7 @@ def test_a_forfeit_of_the_hand_lets_the_game_go_on():
 )
 def test_a_program_that_does_not_exist_is_named_before_anything_is_played(program, why, tmp_path, monkeypatch, capsys):
     out = tmp_path / "x.json"
-    for words in (
-        ["evaluate", f"cmd:{program}", "simple", "--games", "2", "--out", out],
-        ["games", "play", f"cmd:{program}", "simple", "--games", "2", "--out", out],
-        ["conform", program],
-    ):
+    for words in (["evaluate", f"cmd:{program}", "simple", "--out", out], ["conform", program]):
         with refuses(SystemExit, repr(program), why) as ended:
             gin(monkeypatch, *words)
         assert "\n" not in str(ended.value)
@@ -178,28 +174,11 @@ def test_conformance_says_in_words_what_is_wrong(logger):
     assert len(late.wrong) == 1 and "handshake" in late.wrong[0] and "99" in late.wrong[0]
 
 
-def test_an_interrupted_check_gives_no_verdict(logger, monkeypatch):
-    players = []
-
-    def cut_short(player, *rest, **options):
-        players.append(player)
-        result = play_match(player, *rest, **options)
-        result.interrupted = True
-        return result
-
-    monkeypatch.setattr("agents.arena.conformance.play_match", cut_short)
-    with pytest.raises(KeyboardInterrupt):
-        check(logger()[0].removeprefix("cmd:"), hands=2)
-    assert len(players) == 1
-
-
 JAVA = """Exception in thread "main" java.lang.IllegalStateException: no card left
 \tat Bot.choose(Bot.java:17)
 Caused by: java.io.IOException: no such file
 \tat Bot.read(Bot.java:40)
-\t... 2 more
 """
-PYTHON = 'Traceback (most recent call last):\n  File "bot.py", line 3, in <module>\nValueError: no card left\n'
 RUST = "thread 'main' panicked at src/main.rs:2:5:\nno card left\nnote: run with `RUST_BACKTRACE=1`\n"
 
 
@@ -207,8 +186,7 @@ RUST = "thread 'main' panicked at src/main.rs:2:5:\nno card left\nnote: run with
     ("text", "words"),
     [
         (JAVA, "Caused by: java.io.IOException: no such file"),
-        (JAVA.partition("Caused")[0] + "\tat Bot.again(Bot.java:5)\n" * 1024, JAVA.partition("\n")[0]),
-        (PYTHON, "ValueError: no card left"),
+        ("Traceback:\n  raise\nValueError: no card left\n", "ValueError: no card left"),
         (RUST, "thread 'main' panicked at src/main.rs:2:5:"),
         ("one\ntwo\n", "two"),
         ("", ""),
@@ -269,8 +247,3 @@ def test_a_program_that_is_late_costs_a_table_of_games_its_own_hands_alone(tmp_p
     assert "cmd:" not in capsys.readouterr().err
     names = {name for pair in next(read_hands(out)).players for name in pair}
     assert names == {"slow", "simple"} and 0 < check_games(out).hands < 30
-
-
-def test_conform_takes_a_program_by_its_short_name(logger, monkeypatch, capsys):
-    gin(monkeypatch, "conform", f"mine={logger()[0]}", "--hands", 2, "--rules", "eaai")
-    assert "conforms" in capsys.readouterr().out

@@ -12,8 +12,7 @@ from agents.programs.events import legal_texts
 from agents.programs.player import OutsidePlayer
 from agents.programs.views import Seen, read_views
 from ginenv.engine.actions import NUM_ACTIONS, parse_action
-from ginenv.engine.cards import card_name
-from ginenv.engine.engine import STATE, apply, deal
+from ginenv.engine.engine import STATE, apply
 from ginenv.engine.game import start_game
 from ginenv.engine.rules import RULES, get_rules
 from ginenv.tables.players import make_player
@@ -126,40 +125,21 @@ def test_a_hand_that_was_broken_off_is_followed_by_a_new_deal(memory, logger):
     assert [event["event"] for event in events].count("deal") == 6
 
 
-def test_a_hand_like_the_last_one_but_for_the_upcard_is_another_hand(logger):
-    spec, lines = logger()
-    player = OutsidePlayer(spec.removeprefix("cmd:"))
-    s = np.zeros(1, STATE)
-    s["rules"] = get_rules("eaai").block
-    for upcard in (20, 21):
-        deck = [*range(20), upcard, *(card for card in range(20, 52) if card != upcard)]
-        s["deck"][0, :52] = deck
-        deal(s[0], 0)
-        player.act(make_views(s, 0))
-    player.close()
-    [events] = events_of(lines()).values()
-    assert [event["upcard"] for event in events] == [card_name(20), card_name(21)]
-
-
+# The template bot, which writes down what it reads and says.
 TEE = """
 import json, sys
 sys.path.insert(0, sys.argv[1])
-from template_bot import choose
+import template_bot
 log = open(sys.argv[2], "w", encoding="utf-8")
-for line in sys.stdin:
-    log.write("→ " + line)
-    log.flush()
-    message = json.loads(line)
-    if message["type"] == "hello":
-        answer = {"type": "ready", "protocol": 2, "name": "template"}
-    elif message["type"] == "act":
-        answers = [{"slot": g["slot"], "action": choose(g)} for g in message["games"] if "legal" in g]
-        answer = {"type": "answers", "id": message["id"], "answers": answers}
-    else:
-        break
-    log.write("← " + json.dumps(answer) + chr(10))
-    log.flush()
-    print(json.dumps(answer), flush=True)
+def lines():
+    for line in sys.__stdin__:
+        print("→ " + line, end="", file=log, flush=True)
+        yield line
+def say(text, flush):
+    print("← " + text, file=log, flush=True)
+    print(text, flush=flush)
+sys.stdin, template_bot.print = lines(), say
+template_bot.main()
 """
 
 

@@ -98,21 +98,16 @@ def line_with(rules: str = "rules=eaai", deck: str = f"deck={DECK}", more: str =
         ("", ["gin1"]),
         (line_with(rules=""), ["rules"]),
         (line_with(more=""), ["check"]),
-        (line_with(more="check=12345678"), ["check"]),
         (line_with("rules=eaia"), ["eaai"]),
         (line_with("rules=eaai@000000000000"), ["hash"]),
         (line_with(deck=f"deck={DECK[:-2]}"), ["KH"]),
-        (line_with(deck=f"deck={DECK[:-2]}AS"), ["KH", "AS"]),
         (line_with(more="actions=pps check=-"), [104, "draw stock", "discard"]),
-        (line_with(more="actions=ppJS check=-"), ["discard JS"]),
         (line_with(more="actions=pp+AS check=-"), ["+AS", "discard"]),
         (line_with(more="actions=ppQQ check=-"), ["QQ"]),
         (line_with(more="starter=2 check=-"), ["starter", 0, 1, 2]),
         (line_with(more="score=1:2:3 check=-"), ["score"]),
         (line_with(more="boxes=1:256 check=-"), [0, 255]),
-        (line_with(more="key=xyz check=-"), ["key", "xyz"]),
         (line_with(more="game=won check=-"), ["game"]),
-        (line_with("rules=eaai rules=eaai"), ["rules"]),
         (line_with(more="actions check=-"), ["actions"]),
     ],
 )
@@ -129,16 +124,12 @@ VIEW_LINE = "ginview1 rules=eaai seat=0 starter=0 up=JS hand=AS2S3S4S5S6S7S8S9ST
     [
         ("hand=AS", "hand=", [11, 10]),
         ("drawn=KS ", "", ["drawn"]),
-        ("drawn=KS", "drawn=QS", ["drawn"]),
         ("hand=AS", "hand=JS", ["actions"]),
         ("seat=0", "seat=1", ["seat 1"]),
-        ("seat=0 ", "", ["seat"]),
         ("actions=pp", "actions=ppJS", ["JS"]),
-        ("actions=pp", "actions=ppk2S", ["k2S"]),
         ("actions=pp", "actions=ppkKS", [10, 0]),
         ("actions=pp", "actions=ppKSsk2D", ["knocker"]),
         ("check=-", "shown=AC2C3C4C5C6C7C8C9CTC check=-", ["shown"]),
-        ("up=JS ", "", ["up"]),
     ],
 )
 def test_what_is_wrong_with_a_view_is_named(old, new, facts):
@@ -181,21 +172,6 @@ def test_a_knock_in_the_first_turn_is_written_for_both_seats_under_a_small_deck(
         assert same_records(parse_view(format_view(hand.view(seat))), hand.view(seat))
 
 
-@pytest.mark.parametrize("read", [parse_position, parse_view, parse_record, parse_rules])
-def test_half_a_character_is_refused_in_every_text(read):
-    hand = Hand.deal("eaai", seed=1)
-    for text in (format_position(hand), format_view(hand.view()), format_record(hand, ("note", "x")), "eaai"):
-        for changed in (
-            f"{text}\ud800",
-            f"\udfff{text}",
-            text.replace("note", "note \udfff").replace(" ", " x=\ud800 ", 1),
-        ):
-            if not changed.isprintable():
-                with pytest.raises(GinError) as caught:
-                    read(changed)
-                str(caught.value).encode()
-
-
 # One file of each form reads as it did when it was written, and is written again to the byte.
 
 FILES = Path(__file__).parent / "data" / "formats"
@@ -212,17 +188,11 @@ def test_a_record_is_read_and_written_to_the_byte() -> None:
     assert format_record(record.match, record.players) == text
 
 
-def test_a_position_is_read_and_written_to_the_byte() -> None:
+def test_positions_and_views_are_read_and_written_to_the_byte() -> None:
     line = (FILES / "position.txt").read_text(encoding="utf-8").strip()
     hand = parse_position(line)
-    assert (hand.phase, hand.turn, len(hand.history)) == ("discard", 0, 3)
-    assert format_position(hand) == line
-
-
-def test_views_are_read_and_written_to_the_byte() -> None:
-    lines = (FILES / "views.txt").read_text(encoding="utf-8").splitlines()
-    assert len(lines) == 5
-    for line in lines:
+    assert (hand.phase, hand.turn, len(hand.history)) == ("discard", 0, 3) and format_position(hand) == line
+    for line in (FILES / "views.txt").read_text(encoding="utf-8").splitlines():
         view = parse_view(line)
         assert f" hand={format_cards(int(view['hand'][0]), separator='')} " in line
         assert format_view(view) == line

@@ -79,6 +79,7 @@ from ginenv.view.view import VIEW
 _CARD = "[A2-9TJQK][SCDH]"
 _TOKEN = re.compile(rf"p|s|t|[k+]?{_CARD}|a\d\d")
 _FIXED = {PASS: "p", STOCK: "s", UPCARD: "t"}
+_FIXED_ACTIONS = {token: action for action, token in _FIXED.items()}
 # Numbers and pairs of a game, by their names in a line and in the record.
 _POSITION_NUMBERS = {"hand": "hand_no", "score": "score", "boxes": "boxes", "drawn": "drawn_hands"}
 _KEYS = {"key": "key", "luck": "luck"}
@@ -90,16 +91,15 @@ _VIEW_NUMBERS = {
 @cache
 def rules_text(rules: Rules) -> str:
     """Rules as the nearest preset's name, the fields that differ, and the hash: ``eaai,target=150@0123456789ab``."""
-    mine = dataclasses.asdict(rules)
-    best: tuple[int, str, dict[str, Any]] | None = None
-    for name, preset in PRESETS.items():
-        theirs = dataclasses.asdict(preset)
-        changed = {field: value for field, value in mine.items() if theirs[field] != value}
-        if best is None or len(changed) < best[0]:
-            best = (len(changed), name, changed)
-    assert best is not None
-    parts = [best[1]] + [f"{field}={str(value).lower()}" for field, value in best[2].items()]
-    return f"{','.join(parts)}@{rules.hash}"
+    mine = dataclasses.asdict(rules).items()
+    changes = {
+        name: [each for each in mine if each not in dataclasses.asdict(preset).items()]
+        for name, preset in PRESETS.items()
+    }
+    nearest = min(changes, key=lambda name: len(changes[name]))
+    return (
+        ",".join([nearest, *(f"{field}={str(value).lower()}" for field, value in changes[nearest])]) + f"@{rules.hash}"
+    )
 
 
 @lru_cache(maxsize=256)
@@ -138,9 +138,8 @@ def _split_tokens(text: str) -> list[str]:
 
 
 def _action(token: str) -> int:
-    for action, word in _FIXED.items():
-        if token == word:
-            return action
+    if token in _FIXED_ACTIONS:
+        return _FIXED_ACTIONS[token]
     if token[0] == "a":
         return int(token[1:])
     return parse_card(token[-2:]) + (KNOCK if token[0] == "k" else 0)
@@ -149,7 +148,7 @@ def _action(token: str) -> int:
 def _check_token(token: str, phase: int) -> None:
     """Checks that a token is of the kind that its phase asks for; discards, lay-offs and arrangements share numbers."""
     kind = token[0] if token[0] in "a+" else ""
-    if token not in _FIXED.values() and kind != {PHASE_SPREAD: "a", PHASE_LAYOFF: "+"}.get(phase, ""):
+    if token not in _FIXED_ACTIONS and kind != {PHASE_SPREAD: "a", PHASE_LAYOFF: "+"}.get(phase, ""):
         raise TextError(f"{token!r} cannot be played in the {PHASE_NAMES[phase]} phase")
 
 

@@ -25,13 +25,6 @@ class Throws extends Simple {
     }
 }
 
-class ThrowsInReport extends Simple {
-    @Override
-    public void reportScores(int[] scores) {
-        throw new ArithmeticException("cannot count");
-    }
-}
-
 class ThrowsAtOnce extends Simple {
     ThrowsAtOnce() {
         throw new UnsupportedOperationException("not today");
@@ -49,13 +42,6 @@ class Nonsense extends Simple {
     @Override
     public Card getDiscard() {
         for (int id = 0; ; id++) if (!hand.contains(Card.getCard(id))) return Card.getCard(id);
-    }
-}
-
-class NoCard extends Simple {
-    @Override
-    public Card getDiscard() {
-        return null;
     }
 }
 
