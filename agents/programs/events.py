@@ -42,8 +42,9 @@ def _suit_names(suit: int, ranks: int, before: str) -> list[str]:
     return [before + _CARDS[card] for card in cards_of(ranks << 13 * suit)]
 
 
+@functools.lru_cache(1 << 14)
 def card_names(mask: int, before: str = "") -> list[str]:
-    """Names of the cards of a mask, in ascending order, each with the same words before it."""
+    """Names of the cards of a mask, in ascending order, each with the same words before it. The list is shared: nobody may change it."""
     if not mask:
         return []
     ranks = (1 << 13) - 1
@@ -226,20 +227,14 @@ def _arrangements(view: Seen) -> list[list[list[str]]]:
     ]
 
 
-def _known(view: Seen, who: int, holds: int, refused: int, discarded: int) -> dict[str, list[str]]:
-    """What one seat knows of the other's cards; what was taken comes in order."""
-    moves = view.moves
-    took: list[str] = []
+def _taken(moves: bytes) -> tuple[list[str], list[str]]:
+    """The upcards that a seat and its opponent took, in order."""
+    taken: tuple[list[str], list[str]] = ([], [])
     if M_TAKE in moves[1::MOVE_BYTES]:
-        for seat, kind, card in zip(moves[::MOVE_BYTES], moves[1::MOVE_BYTES], moves[2::MOVE_BYTES], strict=True):
-            if kind == M_TAKE and seat == who:
-                took.append(_CARDS[card])
-    return {
-        "holds": card_names(holds),
-        "took": took,
-        "refused": card_names(refused),
-        "discarded": card_names(discarded),
-    }
+        for who, kind, card in zip(moves[::MOVE_BYTES], moves[1::MOVE_BYTES], moves[2::MOVE_BYTES], strict=True):
+            if kind == M_TAKE:
+                taken[who].append(_CARDS[card])
+    return taken
 
 
 def question(view: Seen) -> dict[str, Any]:
@@ -249,6 +244,7 @@ def question(view: Seen) -> dict[str, Any]:
         more = {"arrangements": _arrangements(view)}
     elif view.phase == PHASE_LAYOFF:
         more = _spread(view)
+    took, other_took = _taken(view.moves)
     return {
         "phase": PHASE_NAMES[view.phase],
         "hand": card_names(view.hand),
@@ -257,8 +253,18 @@ def question(view: Seen) -> dict[str, Any]:
         "stock": view.stock,
         "legal": legal_texts(view),
         **more,
-        "opponent": _known(view, 1, view.other_known_cards, view.other_refused, view.other_thrown),
-        "you": _known(view, 0, view.known_cards, view.refused, view.thrown),
+        "opponent": {
+            "holds": card_names(view.other_known_cards),
+            "took": other_took,
+            "refused": card_names(view.other_refused),
+            "discarded": card_names(view.other_thrown),
+        },
+        "you": {
+            "holds": card_names(view.known_cards),
+            "took": took,
+            "refused": card_names(view.refused),
+            "discarded": card_names(view.thrown),
+        },
         **_standing(view),
         "luck": f"{view.luck:016x}",
         "hand_luck": f"{view.hand_luck:016x}",

@@ -38,10 +38,14 @@ class MessageError(GinError):
     """A message that the protocol does not allow."""
 
 
-class Message(BaseModel):
-    """Base of all messages and their parts: unknown keys and values of another type are refused."""
+class _Strict(BaseModel):
+    """Unknown keys and values of another type are refused."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Message(_Strict):
+    """Base of messages and their parts; of an unknown key it says which may have been meant."""
 
     @model_validator(mode="before")
     @classmethod
@@ -242,8 +246,8 @@ class Act(Message):
     games: Annotated[list[GameEntry], Field(max_length=MAX_GAMES)]
 
 
-class Answer(Message):
-    """The decision of one slot."""
+class Answer(_Strict):
+    """The decision of one slot. There are many in a line: what ``Message`` does for each would take longer than all else."""
 
     slot: Slot
     action: str

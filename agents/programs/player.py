@@ -108,7 +108,7 @@ class OutsidePlayer:
         self._hands: dict[int, HandEvents] = {}
         self._slot_numbers: dict[int, int] = {}
         # What the program has not been told yet of hands that ended.
-        self._ended: list[dict[str, Any]] = []
+        self._ended: list[bytes] = []
         self._faults: dict[str, dict[str, Any]] = {}
         self._last_fault: BotFault | None = None
         self.decisions: Counter[str] = Counter()
@@ -140,7 +140,7 @@ class OutsidePlayer:
         if self._process is not None:
             process, self._process = self._process, None
             ended, self._ended = self._ended, []
-            status = process.close(to_json({"type": "bye", "games": ended}), self.limits.end_seconds)
+            status = process.close(_message("bye", ended), self.limits.end_seconds)
             if status is None:
                 self._blame(BotFault("ending", f"was still running {self.limits.end_seconds:g} s after a bye"), 0)
             elif status:
@@ -262,9 +262,9 @@ class OutsidePlayer:
         self.decisions.update([PHASE_NAMES[view.phase] for view in views])
         games, self._ended = self._ended, []
         for slot, view in zip(slots, views, strict=True):
-            games.append({"slot": slot, "events": self._hands[slot].unsent(), **question(view)})
+            games.append(to_json({"slot": slot, "events": self._hands[slot].unsent(), **question(view)}))
         self._lines += 1
-        line = self._process.exchange(to_json({"type": "act", "id": self._lines, "games": games}), self.limits.seconds)
+        line = self._process.exchange(_message("act", games, b'"id":%d,' % self._lines), self.limits.seconds)
         try:
             message = read_message(line, ANSWERS)
         except MessageError as error:
@@ -300,7 +300,7 @@ class OutsidePlayer:
             events = self._update(slot, view).unsent()
             del self._hands[slot]
             if self._process is not None:
-                self._ended.append({"slot": slot, "events": events})
+                self._ended.append(to_json({"slot": slot, "events": events}))
         if slots is not None:
             # Numbers are kept only while a hand is played, since nothing tells when a game ends.
             for slot in slots.tolist():
@@ -309,6 +309,11 @@ class OutsidePlayer:
 
 # Cached: the same hundred texts come over and over.
 _action = functools.lru_cache(256)(parse_action)
+
+
+def _message(kind: str, games: list[bytes], more: bytes = b"") -> bytes:
+    """A message about games, each of which is JSON: all of them as values at once would keep the garbage collector busy."""
+    return b'{"type":"%s",%s"games":[%s]}' % (kind.encode(), more, b",".join(games))
 
 
 def _check_plays(named: list[str] | None, rules: Rules) -> None:
