@@ -5,10 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from agents.arena import play_match
+from agents.arena import MatchSettings, play_match
 from agents.estimates import proportion, ratio, weighted
 from ginenv.errors import GinError
 from tests.support.refusals import refuses
+
+BEST = ("formula", "random")
 
 
 def test_an_interval_is_that_of_the_clusters():
@@ -43,8 +45,9 @@ def test_an_interval_by_few_clusters_holds_as_often_as_it_says():
 
 
 def test_a_share_of_all_or_none_has_an_interval_by_the_number_of_pairs():
-    for pairs, low in ((2, 0.025 ** (1 / 2)), (10, 0.025 ** (1 / 10)), (40, 0.025 ** (1 / 40))):
-        won, lost = (play_match(*names, pairs=pairs).plain for names in (("formula", "random"), ("random", "formula")))
+    plain = MatchSettings(luck=False)
+    for pairs, low in ((2, 0.025 ** (1 / 2)), (40, 0.025 ** (1 / 40))):
+        won, lost = (play_match(*names, pairs=pairs, settings=plain) for names in (BEST, BEST[::-1]))
         assert (won.share.low, won.share.mean, won.share.high) == pytest.approx((low, 1, 1))
         assert (lost.share.low, lost.share.mean, lost.share.high) == pytest.approx((0, 0, 1 - low))
     assert won.share.text(percent=True) == "100.0 % (91.2 to 100.0)"
@@ -52,9 +55,9 @@ def test_a_share_of_all_or_none_has_an_interval_by_the_number_of_pairs():
     # Where a player learns, series are what is independent; one pair says nothing of an interval.
     assert replace(won, series_pairs=4).share.low == pytest.approx(0.025 ** (1 / 10))
     assert "one pair, no interval" in play_match("formula", "random", pairs=1).share.text(percent=True)
-    between = play_match("simple", "formula", pairs=40).plain
-    plain = ratio(between.pair_scores, np.ones(40))
-    assert 0 < between.share.mean < 1 and between.share.to_dict() == plain.to_dict()
+    between = play_match("simple", "formula", pairs=40, settings=plain)
+    by_hand = ratio(between.pair_scores, np.ones(40))
+    assert 0 < between.share.mean < 1 and between.share.to_dict() == by_hand.to_dict()
     # Pairs that are all alike without being won whole, and few pairs that are not.
     assert proportion(np.array([0.5, 1.0]), np.ones(2)).half <= 1
     even, few = proportion(np.full(2, 0.5), np.ones(2)), proportion(np.array([0.9, 0.95, 1.0, 1.0, 1.0]), np.ones(5))
@@ -63,10 +66,11 @@ def test_a_share_of_all_or_none_has_an_interval_by_the_number_of_pairs():
 
 def test_what_one_wins_more_than_another_on_the_same_deals():
     """The interval is that of pairs drawn again and again, and shorter than that of two matches on different deals."""
-    one, other = (play_match(name, "simple", rules="eaai", pairs=300, seed=8) for name in ("knocker", "camper"))
+    settings = MatchSettings(unit="hands", luck=False, seed=8)
+    one, other = (play_match(name, "simple", pairs=300, settings=settings) for name in ("knocker", "camper"))
     gained = one.points_over(other)
     with refuses(GinError, "seed", "pairs", "unit", "rules"):
-        one.points_over(play_match("camper", "simple", rules="eaai", pairs=300, seed=9))
+        one.points_over(play_match("camper", "simple", pairs=2, settings=settings))
     rng = np.random.default_rng(1)
     sums = []
     for match in (one, other):
