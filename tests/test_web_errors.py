@@ -13,7 +13,7 @@ from agents.web import warmup as ready
 from ginenv.engine.rules import PRESETS
 from ginenv.errors import GinError
 from ginenv.tables.players import make_player
-from tests.support.session_scenes import KNOCKS, LOOSE, NO_MELD, deck, prepared
+from tests.support.session_scenes import LOOSE, NO_MELD, deck, prepared
 from tests.support.web_scenes import ADDRESS, TOKEN, Failing, Guest, plain
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -63,20 +63,6 @@ def test_a_form_that_cannot_be_used_keeps_what_was_written_in_it(guest):
         assert answer.status_code == 400 and "&#39;nobody&#39;" in answer.text
         assert all(f'value="{value}"' in answer.text for value in fields.values()), path
     assert "seed" in ann.refused("/analysis/seed", **fields | {"seed": ""})
-
-
-def test_the_end_of_a_hand_is_announced(guest):
-    ann = guest(prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0))
-    ann.get("/table")
-    ann.do(do="pass")
-    ann.person.session.file.notices.append("The disk is full.")
-    shown = plain(ann.do(do="knock", picked="KC"))
-    assert "knock by Ann" in shown and "The disk is full." in shown
-    # And what the opponent did that ended it.
-    ann.deal(prepared("eaai", deck(NO_MELD, KNOCKS, "KD", "KC", "KH"), 0))
-    while not ann.person.table.game.hand.is_over:
-        shown = plain(ann.move())
-    assert "Formula draws from the stock and knocks with" in shown and "knock by Formula" in shown
 
 
 def test_the_lobby_says_what_the_names_stand_for_and_how_the_game_goes(guest):
@@ -135,29 +121,6 @@ def test_what_the_chosen_opponent_needs_is_prepared_as_soon_as_it_is_chosen(gues
     assert preparations.prepare(program).wait(10) and len(played) == begun
 
 
-def test_work_on_all_hands_is_shown_as_it_goes(guest):
-    ann: Guest = guest()
-    go_on = threading.Event()
-    ann.person.jobs = jobs.Jobs()
-
-    def work(tell):
-        tell(3, 12)
-        assert go_on.wait(60)
-        return 1
-
-    job = ann.person.jobs.job("all", work)
-    while not job.total:
-        pass
-    shown = ann.get("/mistakes")
-    assert "Analysing: 3 of 12 hands" in plain(shown) and 'max="12" value="3"' in shown
-    part = ann.get("/mistakes", **PART)
-    assert "hx-get" in part and "<h1>" not in part
-    go_on.set()
-    assert job.wait(60)
-    assert ann.client.get("/mistakes", headers=PART).headers["HX-Redirect"] == "/mistakes"
-    assert "1 hand analysed." in plain(ann.get("/mistakes"))
-
-
 class Slow:
     """Plays as ``formula`` does, but waits first for an event and then for a while."""
 
@@ -185,9 +148,7 @@ def test_others_are_answered_while_a_slow_game_is_watched_and_its_work_is_bounde
     bob.get(f"/?token={TOKEN}")
     bob.post("/players", data={"do": "create", "name": "Bob"})
     assert bob.post("/new", data={"sure": "1"}).status_code == 200
-    fields = {"first": "formula", "second": "formula", "rules": "eaai", "seed": "3"}
-    for client in (ann.client, bob):
-        assert client.post("/watch", data=fields).status_code == 200
+    ann.post("/watch", first="formula", second="formula", rules="eaai", seed="3")
     slow = Slow()
     ann.person.watched.get(1).players = [slow, slow]
     found: list[str] = []
@@ -195,9 +156,7 @@ def test_others_are_answered_while_a_slow_game_is_watched_and_its_work_is_bounde
     watching.start()
     try:
         assert slow.begun.wait(60)
-        assert 'id="table"' in bob.get("/table").text
-        assert ", step" in plain(bob.get("/watch?game=1&at=5").text)
-        assert "Analysis" in bob.get("/analysis").text and watching.is_alive()
+        assert 'id="table"' in bob.get("/table").text and watching.is_alive()
     finally:
         slow.go_on.set()
         watching.join(60)

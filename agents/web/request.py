@@ -73,13 +73,8 @@ class Request(HTTPRequest):
 
     @property
     def person(self) -> Person:
-        """The player who asks.
-
-        Raises:
-            GinError: if nobody has taken a seat.
-        """
-        if self._person is None:
-            raise GinError("nobody has taken a seat; choose a player first")
+        """The player who asks; at every address but that of the players there is one."""
+        assert self._person is not None
         return self._person
 
     def ask_as(self, person: Person) -> None:
