@@ -74,7 +74,7 @@ def test_what_a_level_learns_is_shown_frozen_and_reset(guest, directory, tmp_pat
         assert f"{trait.name}: {trait.words}" in shown and trait.case in shown
     assert found.position and f"hand {found.position.hand} of game {found.position.game}" in shown
     assert "appears after ten hands" in shown
-    for _ in range(6):
+    for _ in range(4):
         ann.play_game()
     (tally,) = ann.person.session.file.statistics.root
     won = [-points for points in ann.person.session.file.margins(tally)]
@@ -85,8 +85,6 @@ def test_what_a_level_learns_is_shown_frozen_and_reset(guest, directory, tmp_pat
     assert f"a gain of {then - first:+.1f} ± {half:.1f} points per hand" in shown
     assert "Frozen" in plain(ann.post("/options", learning="off", back=f"/learned?level={level}"))
     assert ann.person.session.options.learning is False
-    ann.post("/learned", level=level)
-    assert "not learned" not in ann.get(f"/learned?level={level}")
     ann.post("/learned", level=level, sure="1")
     assert "not learned from any of your hands yet" in ann.get(f"/learned?level={level}")
     assert ann.client.get("/learned?level=formula").status_code == 400
