@@ -19,12 +19,12 @@ def test_whole_games_are_played_through_the_forms(guest, preset):
     ann = guest(rules=preset if PRESETS[preset].target == 0 else f"{preset},target=40")
     ann.post("/new", sure="1")
     shown = ann.get("/table")
-    while not ann.person.table.game.match.is_over:
+    while not ann.person.session.match.is_over:
         names = re.findall(r'\bid="([^"]+)"', shown)
         assert "table" in names and len(names) == len(set(names)), "no two elements have one id"
         shown = ann.move()
         assert 'class="say warning"' not in shown, plain(shown)
-    match = ann.person.table.game.match
+    match = ann.person.session.match
     assert re.search(r"(You win|Formula wins|Nobody wins) the game", shown)
     (game,) = ann.person.session.file.games()
     record = ann.people.home.record(game.id).match
@@ -46,7 +46,7 @@ def test_a_refused_command_says_why_and_changes_nothing(guest):
         ({"do": "move", "card": "KS", "place": "0"}, "0"), ({"do": "next"}, "still in play"),
     ]:  # fmt: skip
         assert words in plain(ann.do(**fields)), fields
-        assert ann.person.table.game.hand.history == []
+        assert ann.person.session.hand.history == []
 
 
 def test_a_hand_laid_by_hand_is_sorted_again_and_the_page_says_how_it_lies(guest):
@@ -84,11 +84,11 @@ def test_an_illegal_knock_is_what_the_rules_say(guest):
     ann.do(do="knock", picked="KC")
     shown = plain(ann.do(do="knock", picked="KC"))
     assert "That was not a knock: it leaves 70 points, and the limit is 10" in shown
-    assert parse_card("KC") in ann.person.table.game.hand.history
+    assert parse_card("KC") in ann.person.session.hand.history
     ann.deal(prepared("eaai", cards, 0))
     ann.do(do="pass")
     assert "70 points would be left, the limit is 10" in plain(ann.do(do="knock", picked="KC"))
-    assert ann.person.table.game.hand.phase == "discard"
+    assert ann.person.session.hand.phase == "discard"
 
 
 def test_a_discard_asks_to_knock_and_playing_to_gin_stops_that(guest):
@@ -98,13 +98,13 @@ def test_a_discard_asks_to_knock_and_playing_to_gin_stops_that(guest):
     ann.do(do="pass")
     shown = plain(ann.do(card="KC"))
     assert "leaves 6 points: do you knock?" in shown and "Knock with 6 points" in shown
-    assert not ann.person.table.game.hand.is_over
+    assert not ann.person.session.hand.is_over
     # Another window shows the question too, and either answers it.
     assert "do you knock?" in plain(ann.get("/table"))
     assert "do you knock?" not in plain(ann.do(do="keep"))
     ann.do(card="KC")
     ann.do(do="gin later", picked="KC")
-    assert ann.person.session.file.game.play_to_gin is True and not ann.person.table.game.hand.is_over
+    assert ann.person.session.file.game.play_to_gin is True and not ann.person.session.hand.is_over
     ann.deal(game)
     ann.do(do="pass")
     ann.do(card="KC")
@@ -126,7 +126,7 @@ def test_spreads_are_chosen_and_cards_laid_off_by_hand(guest):
     assert "you cannot lay off that card now; you can lay off the 7♠ or J♠" in plain(ann.do(card="9H"))
     ann.do(card="JS")
     ann.do(do="done")
-    assert set(ann.person.table.game.match.outcomes[0].laid_off) == set(parse_cards("3H JS"))
+    assert set(ann.person.session.match.outcomes[0].laid_off) == set(parse_cards("3H JS"))
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_gin_and_an_undercut_stand_across_the_table(guest, hands, do, word):
     shown = ann.do(do="pass")
     assert re.findall(r'id="do-(gin|knock)"', shown) == [do] * bool(do)
     shown = ann.do(do=do) if do else shown
-    assert ann.person.table.game.hand.is_over
+    assert ann.person.session.hand.is_over
     assert re.findall(r'class="fanfare ([a-z]+) mine"', shown) == [word] * bool(word)
 
 
@@ -178,9 +178,9 @@ def test_a_window_that_is_behind_plays_nothing(guest):
     ann = guest(prepared("eaai", deck(LOOSE, NO_MELD, "KD", "KC"), 0))
     before = attribute(ann.get("/table"), "data-at")
     ann.do(do="pass")
-    history = ann.person.table.game.hand.history
+    history = ann.person.session.hand.history
     shown = ann.do(do="take", at=before)
-    assert "This window was behind" in shown and ann.person.table.game.hand.history == history
+    assert "This window was behind" in shown and ann.person.session.hand.history == history
     # A window learns that there is something new, and only then.
     now = attribute(shown, "data-at")
     asks = {"headers": {"HX-Request": "true", "Origin": ADDRESS}}
@@ -228,7 +228,7 @@ def test_no_answer_holds_what_the_person_may_not_see(guest):
 
     looked = 0
     for step in range(45):
-        live = ann.person.table.game
+        live = ann.person.session
         if step % 7 == 3 or live.hand.phase in ("layoff", "spread"):
             events = list(ann.person.table.events)
             pages = PAGES[: None if looked == 2 else -CHARTS]
@@ -246,7 +246,7 @@ def test_no_answer_holds_what_the_person_may_not_see(guest):
             del live.file.save, live.save
             looked += changed
         ann.move()
-        if ann.person.table.game.match.is_over or looked == 4:
+        if ann.person.session.match.is_over or looked == 4:
             break
     assert looked >= 3
 
@@ -255,12 +255,12 @@ def test_the_record_of_the_game_in_play_is_not_given_away(guest):
     """Its keys say what the next hands are dealt from."""
     ann = guest(rules="eaai")
     ann.post("/new", sure="1")
-    while not ann.person.table.game.match.played:
+    while not ann.person.session.match.played:
         ann.move()
     (key,) = re.findall(r"\bkey=(\w+)", ann.people.home.record_text(ann.person.session.file.games()[0].id))
     answer = ann.client.get("/records/1.gin")
     assert answer.status_code == 400 and "still in play" in answer.text and key not in answer.text
     assert key not in ann.get("/replay?record=1")
-    while not ann.person.table.game.match.is_over:
+    while not ann.person.session.match.is_over:
         ann.move()
     assert "ginrecord 2 game" in ann.get("/records/1.gin")

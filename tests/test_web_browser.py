@@ -56,7 +56,7 @@ def test_whole_games_are_played(table, sit, rules, keys):
     assert person.faults == []
     shown = person.page.inner_text("#table")
     assert any(words in shown for words in ("You win the game", "Formula wins the game", "Nobody wins"))
-    assert str(there.person.table.game.match.sheet().totals[0]) in shown
+    assert str(there.person.session.match.sheet().totals[0]) in shown
 
 
 def test_a_card_is_moved_by_dragging_and_by_keys(table, sit):
@@ -75,7 +75,7 @@ def test_a_card_is_moved_by_dragging_and_by_keys(table, sit):
     assert page.locator(":focus").get_attribute("id") == first, "the focus stays on the card"
     page.keyboard.press("h")
     page.locator(".hint:visible").wait_for()
-    assert there.person.table.game.hand.history == [] and person.faults == []
+    assert there.person.session.hand.history == [] and person.faults == []
 
 
 def test_no_page_scrolls_sideways_on_a_phone_or_fetches_anything_elsewhere(table, sit, monkeypatch):
@@ -86,7 +86,7 @@ def test_no_page_scrolls_sideways_on_a_phone_or_fetches_anything_elsewhere(table
     page.on("request", lambda request: urls.append(request.url))
     person.begin()
     # Whatever the level does.
-    while not there.person.table.game.hand.is_over:
+    while not there.person.session.hand.is_over:
         person.move()
     page.locator("#outcome").wait_for()
     page.goto(there.address + "/analysis?last=1")
@@ -104,7 +104,7 @@ def test_no_page_scrolls_sideways_on_a_phone_or_fetches_anything_elsewhere(table
     page.goto(there.address + "/table")
     assert " ".join(page.locator(".me .name").all_inner_texts()).split() == [
         "Ann",
-        str(there.person.table.game.match.score[0]),
+        str(there.person.session.match.score[0]),
     ]
     assert len(urls) > 10 and all(url.startswith((there.address, "data:")) for url in urls), (
         "nothing is fetched elsewhere"
@@ -136,7 +136,7 @@ def test_nothing_moves_within_a_phase_and_nothing_has_to_be_scrolled(table, sit)
     # Where things are once they have come to rest.
     page.emulate_media(reduced_motion="reduce")
     for step in range(12 * SCALE):
-        live = seat.game
+        live = seat.session
         if step % 3 == 1:
             seat.command("hint", {})
         page.goto(there.address + "/table")
@@ -226,7 +226,7 @@ def test_an_answer_that_takes_time_says_so_and_refuses_a_click_that_comes_meanwh
     person.begin()
     page, go_on = person.page, threading.Event()
     sign = page.locator("#busy")
-    there.person.table.game.opponent = Slow(there.person.table.game.opponent, go_on)
+    there.person.session.opponent = Slow(there.person.session.opponent, go_on)
     page.click("#do-pass")
     sign.wait_for(state="visible")
     before = sign.inner_text()
@@ -234,7 +234,7 @@ def test_an_answer_that_takes_time_says_so_and_refuses_a_click_that_comes_meanwh
     assert before and sign.inner_text() not in ("", before)
     go_on.set()
     sign.wait_for(state="hidden")
-    assert there.person.table.game.hand.history
+    assert there.person.session.hand.history
 
 
 class Slow:
@@ -263,7 +263,7 @@ def drawn(table, sit):
 
 
 def test_a_double_click_presses_one_button_only(drawn):
-    page, live = drawn.page, drawn.table.person.table.game
+    page, live = drawn.page, drawn.table.person.session
     drawn.pick("KC")
     page.click("#do-discard")
     page.locator("#do-just-discard").wait_for()
@@ -311,8 +311,8 @@ def test_two_people_play_in_two_browsers_of_which_one_is_lost(table, sit):
         return person
 
     bob = sit_down()
-    while not ann.person.table.game.match.is_over:
-        live = ann.person.table.game
+    while not ann.person.session.match.is_over:
+        live = ann.person.session
         for person in (ann, bob):
             # Each sees what the other has done.
             person.page.locator(f'#table[data-at="{person.person.table.mark}"]').wait_for()

@@ -37,17 +37,17 @@ def test_a_part_that_cannot_be_had_is_a_sentence_for_the_page_to_show(guest):
 def test_an_opponent_that_fails_leaves_the_game_and_a_sentence(guest):
     ann = guest(loose_game())
     ann.get("/table")
-    sound, ann.person.table.game.opponent = ann.person.table.game.opponent, Failing(ZeroDivisionError("by nothing"))
+    sound, ann.person.session.opponent = ann.person.session.opponent, Failing(ZeroDivisionError("by nothing"))
     shown = plain(ann.do(do="pass"))
     assert "Formula cannot play: it has failed (ZeroDivisionError: by nothing). The game is kept." in shown
     assert "it is Formula's turn" in plain(ann.do(do="stock"))
-    ann.person.table.game.opponent = sound
+    ann.person.session.opponent = sound
     assert "Formula passes on the K♦" in plain(ann.do(do="again"))
-    ann.person.table.game.opponent = Failing(GinError("the program has ended"))
+    ann.person.session.opponent = Failing(GinError("the program has ended"))
     assert "cannot play: the program has ended" in plain(ann.do(card="KS"))
-    ann.person.table.game.game.opponent = "cmd:/nowhere/gone"
+    ann.person.session.game.opponent = "cmd:/nowhere/gone"
     ann.person.session.allowed.add("cmd:/nowhere/gone")
-    ann.person.table.game.save()
+    ann.person.session.save()
     answer = ann.client.post("/table", data={"do": "again"}, headers=PART)
     assert answer.headers["HX-Redirect"] == "/"
     shown = plain(ann.get("/"))
@@ -73,9 +73,7 @@ def test_the_lobby_says_what_the_names_stand_for_and_how_the_game_goes(guest):
     ann.person.session.set_option("rules", "dg-standard,gin_bonus=20")
     assert "Standard, gin bonus 20" in plain(ann.get("/"))
     ann.post("/new", sure="1", opponent="simple", rules="dg-oklahoma")
-    assert (
-        ann.person.table.game.game.opponent == "simple" and ann.person.table.game.match.rules == PRESETS["dg-oklahoma"]
-    )
+    assert ann.person.session.game.opponent == "simple" and ann.person.session.match.rules == PRESETS["dg-oklahoma"]
 
 
 def test_compilation_of_the_rules_is_announced(guest):
@@ -91,7 +89,7 @@ def test_compilation_of_the_rules_is_announced(guest):
     assert 'hx-get="/new"' in shown and "2 s so far" in shown and not ann.person.session.is_playing
     job.over = True
     assert "hx-get" not in ann.get("/ready") and "compiled" not in ann.get("/")
-    assert 'id="table"' in ann.get("/new") and ann.person.table.game.game.opponent == "simple"
+    assert 'id="table"' in ann.get("/new") and ann.person.session.game.opponent == "simple"
     # The address begins no second game.
     before = ann.person.table.mark
     assert "unfinished game" in ann.get("/new") and ann.person.table.mark == before

@@ -69,7 +69,7 @@ class Table:
 
     def turn(self) -> tuple[Side, Side]:
         """Who is to move, and the other."""
-        live = self.ann.person.table.game
+        live = self.ann.person.session
         mine = live.hand.is_over or live.hand.turn == live.seat
         return (self.ann, self.bob) if mine else (self.bob, self.ann)
 
@@ -96,14 +96,14 @@ def test_two_people_play_a_game_from_two_browsers_and_both_keep_it(table):
     two = table("ht1,target=30")
     assert "Bob" in plain(two.ann.get("/table")) and "Ann" in plain(two.bob.get("/table"))
     heard: dict[str, str] = {"Ann": "", "Bob": ""}
-    while not two.ann.person.table.game.match.is_over:
+    while not two.ann.person.session.match.is_over:
         mover, other = two.turn()
-        assert mover.person.table.game.hand.is_over or "You can " in plain(mover.get("/table"))
+        assert mover.person.session.hand.is_over or "You can " in plain(mover.get("/table"))
         before = other.person.table.mark
         mover.move()
         heard[other.name] += plain(other.get(f"/table?at={before}", **{"HX-Request": "true"}))
     assert "Bob draws from the stock" in heard["Ann"] and "Ann draws from the stock" in heard["Bob"]
-    winner = two.ann.person.table.game.match.winner
+    winner = two.ann.person.session.match.winner
     for seat, side in enumerate((two.ann, two.bob)):
         assert ("You win the game" in plain(side.get("/table"))) == (seat == winner)
         (game,) = side.person.session.file.games()
@@ -113,7 +113,7 @@ def test_two_people_play_a_game_from_two_browsers_and_both_keep_it(table):
         assert "step 1" in plain(side.get("/replay?record=1"))
     # Either of them may begin another game, and the other finds it.
     two.bob.do(do="another game")
-    assert two.ann.person.table.game.game.name == two.bob.person.table.game.game.name != game.name
+    assert two.ann.person.session.game.name == two.bob.person.session.game.name != game.name
 
 
 def test_what_is_hidden_from_one_of_them_changes_no_byte_that_this_one_is_sent(table):
@@ -129,8 +129,8 @@ def test_what_is_hidden_from_one_of_them_changes_no_byte_that_this_one_is_sent(t
         return [answer.content for answer in answers]
 
     needed = {f"{who}: {phase}" for who in ("mine", "theirs") for phase in ("draw", "discard")}
-    while not (looked >= needed and side.person.table.game.hand.is_over):
-        hand = side.person.table.game.hand
+    while not (looked >= needed and side.person.session.hand.is_over):
+        hand = side.person.session.hand
         phase = f"{'mine' if hand.turn == seat else 'theirs'}: {hand.phase}"
         if not hand.is_over and (phase not in looked or hand.phase in ("spread", "layoff")):
             looked.add(phase)
@@ -161,13 +161,13 @@ def test_a_game_goes_on_after_the_server_and_both_browsers_were_killed(table):
         mover, _ = two.turn()
         mover.move()
         marks = {side.name: side.person.table.mark for side in (two.ann, two.bob)}
-        hands = {side.name: side.person.table.game.game.order for side in (two.ann, two.bob)}
+        hands = {side.name: side.person.session.game.order for side in (two.ann, two.bob)}
         two.restart()
         shown = two.bob.get("/table") if mover is two.ann else two.ann.get("/table")
         assert f'data-at="{marks["Ann"]}"' in shown and marks["Ann"] == marks["Bob"]
         # Of a hand that is over, nobody holds cards any more.
-        if not two.ann.person.table.game.hand.is_over:
-            assert hands == {side.name: side.person.table.game.game.order for side in (two.ann, two.bob)}
+        if not two.ann.person.session.hand.is_over:
+            assert hands == {side.name: side.person.session.game.order for side in (two.ann, two.bob)}
     players = two.ann.get("/players")
     assert "Take the link back" in players and two.token not in players
 
@@ -204,17 +204,17 @@ def test_by_turns_at_one_browser_the_cards_are_covered_in_between(table):
     client = two.ann
     assert "token=" not in two.shown and not two.people.is_away("Bob")
     for _ in range(3):
-        names = ("Ann", "Bob") if two.ann.person.table.game.hand.turn == 0 else ("Bob", "Ann")
+        names = ("Ann", "Bob") if two.ann.person.session.hand.turn == 0 else ("Bob", "Ann")
         if 'data-phase="waiting"' in client.get("/table"):
             covered = client.post("/table", do="hand over")
-            theirs = set(map(card_name, two.people.person(names[1]).table.game.game.order))
+            theirs = set(map(card_name, two.people.person(names[1]).session.game.order))
             assert f"Show {names[0]}’s cards" in covered
             for path in ("/table", "/", "/records"):
                 assert not theirs & cards_in(client.get(path)), path
             client.post("/players", do="switch", name=names[0])
         mover = Side(two.app, two.people, names[0], TOKEN)
         mover.client = client.client
-        while two.ann.person.table.game.hand.turn == ("Ann", "Bob").index(names[0]):
+        while two.ann.person.session.hand.turn == ("Ann", "Bob").index(names[0]):
             mover.move()
 
 
@@ -223,7 +223,7 @@ def test_a_game_that_one_of_them_leaves_for_another_ends_for_both(table):
     two.ann.post("/new", sure="1", opponent="formula")
     assert "has begun another game" in plain(two.bob.get("/table")) and two.bob.person.session.file.game is None
     assert two.bob.client.post("/new", data={"sure": "1"}).text.count("has an unfinished game") == 1
-    assert two.ann.person.table.game.opponent is not None, "an invited person ends no game of another"
+    assert two.ann.person.session.opponent is not None, "an invited person ends no game of another"
 
 
 def test_a_friend_has_to_be_somebody_else_with_a_name(table):

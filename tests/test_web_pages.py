@@ -114,10 +114,10 @@ def test_two_agents_are_watched_step_by_step(guest, monkeypatch):
 def test_records_are_stepped_through_and_a_bad_one_is_explained(guest):
     ann = guest(rules="openspiel")
     ann.play_game()
-    history = ann.person.table.game.match.played[0].history
+    history = ann.person.session.match.played[0].history
     assert "step 1" in plain(ann.get("/replay?record=1"))
     shown = plain(ann.get(f"/replay?record=1&at={len(history)}"))
-    assert ann.person.table.game.match.outcomes[0].describe(("Ann", "Formula")).split(";")[0] in shown
+    assert ann.person.session.match.outcomes[0].describe(("Ann", "Formula")).split(";")[0] in shown
     text = ann.get("/records/1.gin")
     assert "Ann against Formula" in plain(ann.post("/replay", text=text))
     for bad in ("", text.replace("actions=", "actions=k", 1), "\0" * 50):
@@ -169,10 +169,10 @@ def test_a_hand_is_analysed_stepped_through_and_played_otherwise(guest, few_worl
     ann = guest(rules="openspiel")
     # A hand with cards drawn from the stock: a knock on the first upcard has no luck to show.
     ann.play_game()
-    while len(ann.person.table.game.match.played[-1].history) < 8:
+    while len(ann.person.session.match.played[-1].history) < 8:
         ann.play_game()
     game = max(ann.person.session.file.games(), key=lambda game: game.id)
-    hand, number = ann.person.table.game.match.played[-1], len(ann.person.table.game.match.played)
+    hand, number = ann.person.session.match.played[-1], len(ann.person.session.match.played)
     analysed(ann, "/analysis?last=1")
     shown = analysed(ann, f"/analysis?game={game.id}&hand={number}&move=3")
     assert f"move 3. {'Ann' if hand.after(2).turn == 0 else 'Formula'}:" in plain(shown)

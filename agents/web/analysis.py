@@ -122,7 +122,7 @@ def analysis(request: Request) -> Response:
 def _last(request: Request) -> Response:
     """Leads to the last hand of the game in play, or of all."""
     person = request.person
-    name = person.table.game.game.name if person.table.resume() else None
+    name = person.session.game.name if person.table.resume() else None
     games = [game for game in person.session.file.games() if name in (None, game.name)]
     if not games:
         person.say("No hand of this game has ended yet." if name else "You have not finished a hand yet.")

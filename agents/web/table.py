@@ -53,32 +53,22 @@ class Table:
         self.trouble = ""
 
     @property
-    def game(self) -> Session:
-        """The session, which has a game in play.
-
-        Raises:
-            GinError: if it has none.
-        """
-        assert self.session.game
-        return self.session
-
-    @property
     def mark(self) -> str:
         """An id of the position of the game in play; it changes whenever the position does, and only then."""
-        game = self.game
-        return f"{game.game.name}.{len(game.match.played)}.{len(game.hand.history)}"
+        session = self.session
+        return f"{session.game.name}.{len(session.match.played)}.{len(session.hand.history)}"
 
     def take_steps(self) -> list[str]:
         """What both sides did since the last answer, in words for ``motion.js``: ``discard-7C`` by the person, ``drop-7C`` by the other."""
-        steps = [_step(move) for move in self.game.moves]
-        self.game.moves.clear()
+        steps = [_step(move) for move in self.session.moves]
+        self.session.moves.clear()
         return [step for step in steps if step]
 
     def places(self) -> list[int | None]:
         """The person's cards from left to right; in lay-offs None where a card lay, so that the others stay where they are."""
-        order = self.game.game.order
+        order = self.session.game.order
         lies_still = [card for card in self._places if card in order] == order
-        if not (lies_still and self.game.hand.phase == "layoff"):
+        if not (lies_still and self.session.hand.phase == "layoff"):
             self._places = list(order)
         return [card if card in order else None for card in self._places]
 
@@ -87,7 +77,6 @@ class Table:
         if not self.session.is_playing and self.session.file.game is not None:
             try:
                 self.session.resume()
-                self._clear()
                 self._go_on()
             except (GinError, OSError) as error:
                 self.say(str(error), "warning")
@@ -97,23 +86,23 @@ class Table:
         """Begins a new game; an unfinished one is lost."""
         self.session.leave_game()
         self.session.new_game()
-        self._clear()
         self._go_on()
 
     def catch_up(self) -> None:
         """Takes over what a friend has done since the last answer."""
-        game = self.game
-        hand = game.game.name, len(game.match.played) + (not game.hand.is_over)
-        if game.friend is not None and hand != self._hand:
+        session = self.session
+        hand = session.game.name, len(session.match.played) + (not session.hand.is_over)
+        if session.friend is not None and hand != self._hand:
             self._clear()
         self._hand = hand
-        self.events += game.events()
+        self.events += session.events()
 
-    def _go_on(self) -> None:
-        """Lets the opponent play until it is the person's turn; a failure of the opponent goes to ``trouble``. A friend is not asked."""
-        self.trouble = ""
+    def _go_on(self, events: list[Event] | None = None) -> None:
+        """Lets the opponent play until it is the person's turn, and says what it did; some events before stay on the page."""
+        self._clear()
+        self.events = events or []
         try:
-            self.game.go_on()
+            self.session.go_on()
         except (GinError, OSError) as error:
             self.trouble = str(error)
         except Exception as error:  # an agent of anybody's making may fail in any way; the game stays
@@ -128,60 +117,56 @@ class Table:
             values: ``at`` (see ``mark``), and, depending on the command, ``card``, ``place``, ``number``, ``by``.
         """
         try:
-            if do not in _ANYTIME and values.get("at") != self.mark:
+            if do in _ANYTIME or values.get("at") == self.mark:
+                self._command(do, values)
+            else:
                 self.say(_BEHIND, "warning")
-            elif do == "hint":
-                self.hint = self.game.hint()
-            elif do == "sort":
-                self.game.sort(*values.get("by", "").split()[:2])
-            elif do == "move":
-                if self.game.move_card(parse_card(values.get("card", "")), integer_field(values, "place")):
-                    self.say("Your hand stays as you lay it from now on; ‘By meld’ sorts it again.")
-            elif do == "play to gin":
-                self.game.game.play_to_gin = not self.game.game.play_to_gin
-                self.pending_knock = None
-                self.game.save()
-            elif do == "keep":
-                self.pending_knock = None
-            elif do == "again":
-                # By restarting its program.
-                self.session.leave_game()
-                self.session.resume()
-                self._go_on()
-            elif do == "next":
-                self._next_hand()
-            elif do == "another game":
-                if not self.game.match.is_over:
-                    raise GinError("this game is still in play")
-                self.begin()
-            elif (action := self._action(do, values)) is not None:
-                self._play(action)
         except (GinError, OSError) as error:
             self.say(str(error), "warning")
 
-    def _next_hand(self) -> None:
-        if not self.game.hand.is_over:
-            raise GinError("this hand is still in play")
-        self._clear()
-        self.game.next_hand()
-        self._go_on()
-
-    def _play(self, action: int) -> None:
-        # The opponent's actions in its turn are shown until the person's turn ends.
-        still = [event for event in self.events if event.kind in ("opponent", "take")] if action >= STOCK else []
-        self._clear()
-        self.events = still
-        self.game.moves.clear()
-        self.game.play(action)
-        self._go_on()
+    def _command(self, do: str, values: Mapping[str, str]) -> None:
+        session = self.session
+        if do == "hint":
+            self.hint = session.hint()
+        elif do == "sort":
+            session.sort(*values.get("by", "").split()[:2])
+        elif do == "move":
+            if session.move_card(parse_card(values.get("card", "")), integer_field(values, "place")):
+                self.say("Your hand stays as you lay it from now on; ‘By meld’ sorts it again.")
+        elif do == "play to gin":
+            session.game.play_to_gin = not session.game.play_to_gin
+            self.pending_knock = None
+            session.save()
+        elif do == "keep":
+            self.pending_knock = None
+        elif do == "again":
+            # By restarting its program.
+            session.leave_game()
+            session.resume()
+            self._go_on(self.events)
+        elif do == "next":
+            if not session.hand.is_over:
+                raise GinError("this hand is still in play")
+            session.next_hand()
+            self._go_on()
+        elif do == "another game":
+            if not session.match.is_over:
+                raise GinError("this game is still in play")
+            self.begin()
+        elif (action := self._action(do, values)) is not None:
+            # The opponent's actions in its turn are shown until the person's turn ends.
+            still = [event for event in self.events if event.kind in ("opponent", "take")] if action >= STOCK else []
+            session.moves.clear()
+            session.play(action)
+            self._go_on(still)
 
     def _action(self, do: str, values: Mapping[str, str]) -> int | None:
         """The action of a command, or None if the person has to be asked first or the draw was undone."""
-        game, turn = self.game, self.game.turn
-        if game.hand.is_over:
+        session, turn = self.session, self.session.turn
+        if session.hand.is_over:
             raise GinError("this hand is over; deal the next one")
-        if game.hand.turn != game.seat:
-            raise GinError(f"it is {game.theirs}'s turn")
+        if not session.is_turn:
+            raise GinError(f"it is {session.theirs}'s turn")
         if do == "card":
             do = "lay off" if turn.phase == "layoff" else "discard"
         if do == "spread":
@@ -197,28 +182,27 @@ class Table:
         return self._action_with(do, parse_card(values["card"]))
 
     def _action_with(self, do: str, card: int) -> int | None:
-        game, turn = self.game, self.game.turn
+        session, turn = self.session, self.session.turn
         if do in ("just discard", "gin later"):
             action = turn.action("discard", card)
-            game.game.play_to_gin |= do == "gin later"
+            session.game.play_to_gin |= do == "gin later"
             return action
         if do == "discard" and turn.returns_upcard(card):
             self._clear()
-            game.put_back()
+            session.put_back()
             self.say("You give the card back: the draw is undone.")
             return None
         action = turn.action(do, card)
-        if do == "discard" and self.session.options.ask_knock and turn.asks_to_knock(action):
+        if do == "discard" and session.options.ask_knock and turn.asks_to_knock(action):
             self.pending_knock = card
             return None
         if do == "discard" and action >= KNOCK:
             self.say("Gin: the hand ends by itself.")
         if do == "knock" and not turn.may_knock(card) and self._no_knock != (self.mark, card):
             self._no_knock = self.mark, card
-            left = count(turn.left(card))
             self.say(
-                f"With the {card_name(card)} that is no knock: {left} would be left, the limit is {int(turn.view['limit'])}. Under these "
-                "rules it would be a plain discard; knock again if you want that.",
+                f"With the {card_name(card)} that is no knock: {count(turn.left(card))} would be left, the limit is "
+                f"{int(turn.view['limit'])}. Under these rules it would be a plain discard; knock again if you want that.",
                 "warning",
             )
             return None

@@ -44,7 +44,7 @@ def play(request: Request) -> Response:
     do = fields.get("do") or next((command for field, command in named if fields.get(field)), "")
     if do == "hand over":
         # Covers the table until somebody takes a seat, such as the person whose turn it is at this browser.
-        request.session["next"] = table.game.theirs
+        request.session["next"] = table.session.theirs
         return request.go("/players")
     table.command(do, {**fields, "card": fields.get("card") or fields.get("picked", "")})
     if not table.session.is_playing:
@@ -69,23 +69,23 @@ def _values(request: Request) -> dict[str, Any]:
 
 def table_values(table: Table, turns: bool = False) -> dict[str, Any]:
     """What the table's template shows, in which there is a game; ``turns`` says whether friends share the browser."""
-    game, options = table.game, table.session.options
-    over = game.hand.is_over
-    view = game.match.played[-1].view(game.seat)[0] if over else game.view
-    turn, mine = game.turn, not over and game.hand.turn == game.seat
+    session, options = table.session, table.session.options
+    over = session.hand.is_over
+    view = session.match.played[-1].view(session.seat)[0] if over else session.view
+    turn, mine = session.turn, session.is_turn
     phase = "over" if over else turn.phase if mine else "waiting"
-    known, backs = in_suits(int(view["known_cards"][1])), len(game.match.played) if options.change_back else 0
+    known, backs = in_suits(int(view["known_cards"][1])), len(session.match.played) if options.change_back else 0
     shown = {
         "table": table,
-        "game": game,
+        "session": session,
         "turn": turn,
         "options": options,
         "view": view,
         "turns": turns,
         "phase": phase,
-        "name": table.session.file.name,
-        "rules": variation(game.match.rules),
-        "sheet": game.match.sheet(),
+        "name": session.file.name,
+        "rules": variation(session.match.rules),
+        "sheet": session.match.sheet(),
         "steps": table.take_steps(),
         "back": BACKS[(BACKS.index(options.card_back) + backs) % len(BACKS)],
         "known_cards": known if options.memory else [],
@@ -94,9 +94,9 @@ def table_values(table: Table, turns: bool = False) -> dict[str, Any]:
         "deadwood": None,
     }
     if over:
-        return shown | {"ended": _ended(view), "fanfare": _FANFARES.get(game.match.outcomes[-1].end, "")}
+        return shown | {"ended": _ended(view), "fanfare": _FANFARES.get(session.match.outcomes[-1].end, "")}
     melds, hint, best = melds_of_view(view) if options.mark_melds else [], table.hint, turn.best_knock()
-    loose = mask_of(game.game.order) & ~mask_of(card for meld in melds for card in cards_of(meld))
+    loose = mask_of(session.game.order) & ~mask_of(card for meld in melds for card in cards_of(meld))
     laid, others = int(view["laid"]), int(view["legal"][2]) if mine else 0
     spread = [int(meld) & ~laid for meld in view["spread"]]
     hints_at_card = hint is not None and hint[0] < STOCK and turn.phase != "spread"

@@ -151,7 +151,7 @@ class Visitor:
 
     def act(self) -> None:
         """Plays one move, without waiting for the answer."""
-        live = self.person.table.game
+        live = self.person.session
         self.moves += 1
         if live.hand.is_over:
             self.press("n", "#do-next")
@@ -194,6 +194,6 @@ class Visitor:
 
     def play_game(self, most: int = 600) -> None:
         """Plays until the game is over."""
-        while not self.person.table.game.match.is_over:
+        while not self.person.session.match.is_over:
             assert self.moves < most, "the game does not end"
             self.move()

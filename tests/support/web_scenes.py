@@ -65,7 +65,7 @@ class Client:
 
     def move(self) -> str:
         """Plays what a decent player would, as a form says it."""
-        live = self.person.table.game
+        live = self.person.session
         if live.hand.is_over:
             return self.do(do="next")
         do, values = command_of(live, int(self.decent.act(live.view.reshape(1))[0]))
@@ -127,7 +127,7 @@ class Guest(Client):
         """Begins a game and plays it to its end; what is shown then."""
         self.post("/new", sure="1")
         shown = ""
-        while not self.person.table.game.match.is_over:
+        while not self.person.session.match.is_over:
             shown = self.move()
         return shown
 
