@@ -14,7 +14,7 @@
 #   make release-check  is the version ready to be tagged? (clean tree, changelog, tag, wheel; takes minutes)
 #   make bench    speed beside OpenSpiel (takes minutes)
 #   make network  the network that ships, from scratch (takes hours; the same command goes on where it was stopped)
-#   make levels   the four levels, from the network that ships (takes an hour)
+#   make levels   the dial and the responses of the levels, for the network that ships (takes half an hour)
 #   make app      levels 1 to 3 for apps, and the page of examples/app with them (takes a quarter of an hour, and needs node)
 #   make results  the shipped network against everybody, the figures of docs/results.md (takes half an hour)
 #   make clean    remove caches and build products; distclean also removes .venv
@@ -139,18 +139,9 @@ network: $(SETUP)
 	cp runs/strong/curve.json runs/network/
 	$(BIN)/python -m agents.training.hand_model_fit runs/network
 
-# From the network that ships to the levels: for 1 to 3 one network that learned within their bounds of memory and attention, for 4 the one
-# that ships; and what each does against opponents that it knows.
+# From the network that ships to the levels: how they answer what they know of an opponent, and what every place of the dial scores.
 levels: $(SETUP)
-	$(BIN)/python train.py --config configs/levels.yaml --start agents/data/network --out runs/bounded
-	$(BIN)/gin levels build runs/bounded/last --out runs/level-1 --like level-1 --replace
-	$(BIN)/gin levels build runs/bounded/last --out runs/level-2 --like level-2 --replace
-	$(BIN)/gin levels build runs/bounded/last --out runs/level-3 --like level-3 --replace
-	$(BIN)/gin levels build network --out runs/level-4 --like level-4 --replace
-	$(BIN)/gin levels fit runs/level-1
-	$(BIN)/gin levels fit runs/level-2
-	$(BIN)/gin levels fit runs/level-3
-	$(BIN)/gin levels fit runs/level-4
+	$(BIN)/python -m benchmarks.data.responses
 	$(BIN)/python -m benchmarks.data.dial
 
 # The levels that a page plays without Python, and examples/app/levels.js with them.

@@ -74,7 +74,7 @@ FIGURES = {
         ],
     ),
     "ladder of levels": Table(
-        "games won of the next level as installed | games | as installed | after 500 hands | after 5,000 | "
+        "games won of the next level, both after as many hands | games | as installed | after 500 hands | after 5,000 | "
         "points per hand as installed",
         [
             Rows(
@@ -86,12 +86,12 @@ FIGURES = {
         ],
     ),
     "gains": Table(
-        "points per hand, hands 201 to 500 | in all: own less frozen | after 5,000 hands | specific: own less mixed | "
+        "points per hand, hands 201 to 500 | in all: own less frozen | specific: own less mixed | "
         "the same for newly drawn opponents | specific, strangers of other kinds | in all, strangers",
         [
             Rows(
                 "levels",
-                "`{key}` | {gains[total][201_500]:points} | {gains[experienced][201_500]:points} | {gains[specific][201_500]:points} | "
+                "`{key}` | {gains[total][201_500]:points} | {gains[specific][201_500]:points} | "
                 "{gains[specific][201_500][newly_drawn]:points} | {strangers[specific][201_500]:points} | "
                 "{strangers[total][201_500]:points}",
                 "*",

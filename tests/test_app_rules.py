@@ -34,7 +34,7 @@ def test_whole_games_are_as_in_the_engine(tmp_path: Path, preset: str) -> None:
 
 
 def test_golden_positions_of_an_export_are_reproduced(tmp_path: Path) -> None:
-    about = export_app(load_level("level-2", with_responses=False), tmp_path / "app", 1.0, 5, lambda count: None)
+    about = export_app(load_level("level-2"), tmp_path / "app", 1.0, 5, lambda count: None)
     assert not about["finished"]
     found = node("golden", tmp_path / "app")
     # The command itself fails where an input or an action differs.
@@ -47,7 +47,7 @@ def test_levels_of_the_page_behave_as_those_that_are_installed() -> None:
     found = [json.JSONDecoder().raw_decode(line.removeprefix("gin.addLevel("))[0] for line in lines]
     assert [level["name"] for level in found] == ["level-1", "level-2", "level-3"]
     for level in found:
-        settings = load_level(level["name"], with_responses=False).settings
+        settings = load_level(level["name"]).settings
         assert level["title"] == settings.title
         behaviour = dict(level["behaviour"])
         # An export may vary less than its level.

@@ -3,7 +3,6 @@
 import json
 import shutil
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +11,9 @@ import pytest
 
 from agents.arena.series import play_series
 from agents.cli.levels import levels
-from agents.levels.describe import describe_learning, what_is_learned
 from agents.levels.dial import GRID, STRANGER
-from agents.levels.level import Level, LevelError, load_level
-from agents.levels.opponent_memory import OpponentMemory
+from agents.levels.level import LEVEL, Level, LevelError, copy_level, load_level
+from agents.levels.memory import Memory
 from agents.levels.player import LevelPlayer
 from agents.levels.profile import (
     Profile,
@@ -23,9 +21,10 @@ from agents.levels.profile import (
     import_opponent,
     profile_path,
     read_learned,
+    read_opponents,
     reset_level,
 )
-from agents.levels.responses import RESPONSES
+from agents.levels.sentences import describe_learning, what_is_learned
 from agents.opponent_model.features import NUM_WEIGHTS
 from ginenv.bots.heuristics import make_formula, make_simple, make_style
 from ginenv.errors import GinError, UnknownNameError
@@ -37,13 +36,8 @@ from tests.support.refusals import refuses
 
 def learned_hands(home: Path, level: Level, opponent: str = "anna") -> int:
     """How many hands of an opponent a level has on record."""
-    (memory,) = read_learned(home, level, opponent).values()
-    return int(memory.counts["could"][0, 0])
-
-
-def pooled(player: LevelPlayer) -> int:
-    """Hands that count for the growth of a player with a profile."""
-    return int(player.opponents.hands_learned(np.zeros(1, np.int64))[0])
+    (memory,) = read_opponents(home, level, opponent).values()
+    return int(memory.opponents.records["hands"][0])
 
 
 def play_with_profile(level: Level, home: Path, hands: int, opponent: str = "anna", seed: int = 5) -> np.ndarray:
@@ -54,25 +48,19 @@ def play_with_profile(level: Level, home: Path, hands: int, opponent: str = "ann
 def test_learning_is_reloaded_described_and_reset(level: Level, tmp_path: Path) -> None:
     home = tmp_path / "a"
     before = play_with_profile(level, home, 25)
-    assert learned_hands(home, level) == 25
     description = describe_learning(home, level)
     (anna,) = what_is_learned(home, level, "anna")
-    assert anna.clear_traits and all(trait.words in description for trait in anna.clear_traits)
-    assert json.loads(json.dumps(anna.to_json()))["traits"][0]["words"] == anna.traits[0].words
+    assert anna.sentences and all(str(sentence) in description for sentence in anna.sentences)
+    assert anna.coached in description and json.loads(json.dumps(anna.to_json()))["coached"] == anna.coached
     assert "ben: no hand shown yet" in describe_learning(home, level, "ben")
-    # Where nothing depends on whom, the words say so.
-    assert level.responses is not None and anna.depends_on_opponent and "everybody alike" not in description
-    same = replace(level, responses=replace(level.responses, specific=np.zeros((NUM_WEIGHTS, NUM_WEIGHTS))))
-    assert "everybody alike" in describe_learning(home, same)
-    # Somebody new is played by what holds against anybody, learned from the others' hands.
-    gained = level.gained(anna.hands_shown)
-    assert f"After {anna.hands_shown} hands of everybody it plays about {gained:.1f} points" in description
-    assert anna.gained == round(gained, 2) > 0
+    learned = read_learned(home, level)
+    assert learned is not None and learned.hands == sum(count for count, _ in learned.agreement) == anna.hands
+    # Somebody new is played by what everybody's hands have taught, and by nothing else.
     (ben,) = what_is_learned(home, level, "ben")
-    assert (ben.hands_shown, ben.hands_of_all, ben.traits) == (0, anna.hands_shown, [])
-    stranger = LevelPlayer(level, 1, profile=Profile(home, level, "ben")).logit_bias(None, 1)
-    assert stranger is not None
-    np.testing.assert_allclose(stranger[0], np.interp(gained, *level.responses.gains.T[::-1]) * level.responses.general)
+    assert (ben.hands_shown, ben.hands, ben.sentences) == (0, anna.hands, [])
+    stranger = LevelPlayer(level, 1, profile=Profile(home, level, "ben")).manner(None, 1)[1][0]
+    np.testing.assert_allclose(stranger, learned.mean)
+    assert np.abs(stranger - level.settings.biases).max() > 0
     sentence = reset_level(home, level)
     assert level.digest in sentence and load_level(str(level.directory)).digest == level.digest
     assert "nothing yet" in describe_learning(home, level)
@@ -80,21 +68,29 @@ def test_learning_is_reloaded_described_and_reset(level: Level, tmp_path: Path) 
     assert "nothing" in reset_level(tmp_path / "b", level)
 
 
-def test_hands_of_all_opponents_count_once_each_for_growth(level: Level, tmp_path: Path) -> None:
-    sessions = {}
-    for name, hands in (("anna", 25), ("ben", 12), ("cy", 6)):
+def test_a_level_that_has_learned_is_copied_loaded_and_goes_on(level: Level, tmp_path: Path) -> None:
+    play_with_profile(level, tmp_path / "home", 12)
+    learned = read_learned(tmp_path / "home", level)
+    copy = copy_level(str(level.directory), tmp_path / "copy", learned)
+    assert copy.digest != level.digest and load_level(str(copy.directory)).learned == learned
+    players = LevelPlayer(level, 1, profile=Profile(tmp_path / "home", level, "new")), LevelPlayer(copy, 1, learn=False)
+    biases = [player.memory.biases(np.zeros(1, np.int64)) for player in players]
+    np.testing.assert_allclose(biases[0], biases[1])
+    np.testing.assert_allclose(players[1].manner(None, 1)[1], biases[0])
+    # It goes on from there, and is reset to it.
+    play_with_profile(copy, tmp_path / "home", 5)
+    after = read_learned(tmp_path / "home", copy)
+    assert learned is not None and after is not None and after.hands == learned.hands + 5
+    assert reset_level(tmp_path / "home", copy) and read_learned(tmp_path / "home", copy) is None
+
+
+def test_everybodys_hands_teach_the_game(level: Level, tmp_path: Path) -> None:
+    for name, hands in (("anna", 8), ("ben", 5)):
         play_with_profile(level, tmp_path, hands, name)
-    shown = {name: int(memory.records["hands"][0]) for name, memory in read_learned(tmp_path, level).items()}
-    assert list(shown) == ["anna", "ben", "cy"] and len({*shown.values()}) == 3
-    for name in (*shown, "somebody new"):
-        player = sessions[name] = LevelPlayer(level, 1, profile=Profile(tmp_path, level, name))
-        assert pooled(player) == sum(shown.values())
-    # What others teach the level meanwhile is seen with the next hand of one's own.
-    play_series(sessions["ben"], make_simple(2), series=1, hands=8, seed=7)
-    play_series(sessions["anna"], make_simple(2), series=1, hands=8, seed=7)
-    now = {name: int(memory.records["hands"][0]) for name, memory in read_learned(tmp_path, level).items()}
-    assert now["anna"] > shown["anna"] and now["ben"] > shown["ben"]
-    assert pooled(sessions["anna"]) == sum(now.values())
+    learned = read_learned(tmp_path, level)
+    assert learned is not None and learned.hands == 13
+    shown = {name: learned_hands(tmp_path, level, name) for name in read_opponents(tmp_path, level)}
+    assert list(shown) == ["anna", "ben"] and sum(shown.values()) <= 13
 
 
 def test_an_opponent_and_a_home_that_are_not_there_are_errors(level, tmp_path, capsys):
@@ -119,16 +115,18 @@ def test_an_opponent_and_a_home_that_are_not_there_are_errors(level, tmp_path, c
 def test_the_case_of_letters_tells_nobody_apart(level, tmp_path, capsys):
     play_with_profile(level, tmp_path, 3, "Anna")
     play_with_profile(level, tmp_path, 2, "anna", seed=6)
-    assert list(read_learned(tmp_path, level)) == ["Anna"] and learned_hands(tmp_path, level, "ANNA") == 5
-    shown = int(read_learned(tmp_path, level, "Anna")["Anna"].records["hands"][0])
+    assert list(read_opponents(tmp_path, level)) == ["Anna"]
+    shown = learned_hands(tmp_path, level, "ANNA")
+    learned = read_learned(tmp_path, level)
+    assert learned is not None and learned.hands == 5 >= shown > 0
     player: Any = make_player(f"{level.directory}:profile={tmp_path},opponent=aNNA")
-    assert player.opponents.records["hands"][0] == shown
+    assert player.memory.opponents.records["hands"][0] == shown
     levels(["learned", str(level.directory), "--home", str(tmp_path), "--opponent", "anna"])
     assert f"Anna: {shown} hand" in capsys.readouterr().out
     # Nor do blanks around a name.
     player = make_player(f"{level.directory}:profile={tmp_path},opponent= Ann  Lee ")
     play_series(player, make_simple(2), series=1, hands=3, seed=5)
-    assert list(read_learned(tmp_path, level)) == ["Ann Lee", "Anna"]
+    assert list(read_opponents(tmp_path, level)) == ["Ann Lee", "Anna"]
     levels(["learned", str(level.directory), "--home", str(tmp_path), "--opponent", " ann lee "])
     assert "Ann Lee: " in capsys.readouterr().out
 
@@ -147,13 +145,13 @@ def test_a_profile_and_a_slot_learn_the_same(level: Level, tmp_path: Path) -> No
             player.observe_hands(views[k : k + 1], np.zeros(1, np.int64))
     again = LevelPlayer(level, 1, profile=Profile(tmp_path, level, "anna"))
     # Without a profile row 0 is nobody's.
-    means = [player.opponents.records["mean"][row] for player, row in ((stored, 0), (slot, 1), (again, 0))]
-    stranger = OpponentMemory().records
+    means = [player.memory.opponents.records["mean"][row] for player, row in ((stored, 0), (slot, 1), (again, 0))]
+    stranger = Memory(level.skill).opponents.records
     assert (means[0] != stranger["mean"][0]).any()
     np.testing.assert_allclose(means[0], means[1])
     np.testing.assert_array_equal(means[0], means[2])
     others = LevelPlayer(level, 1, profile=Profile(tmp_path, level, "ben"))
-    assert others.opponents.records.tobytes() == stranger.tobytes()
+    assert others.memory.opponents.records.tobytes() == stranger.tobytes()
 
 
 def test_two_writers_both_count(level: Level, tmp_path: Path) -> None:
@@ -162,24 +160,26 @@ def test_two_writers_both_count(level: Level, tmp_path: Path) -> None:
     for k in range(4):
         for player in players:
             player.observe_hands(views[k : k + 1], np.zeros(1, np.int64))
-    assert learned_hands(tmp_path, level, "a") == 8 and learned_hands(tmp_path, level, "b") == 4
-    assert sorted(read_learned(tmp_path, level)) == ["a", "b"]
+    shown = learned_hands(tmp_path, level, "b")
+    assert learned_hands(tmp_path, level, "a") == 2 * shown > 0
+    assert sorted(read_opponents(tmp_path, level)) == ["a", "b"]
 
 
 def test_levels_of_one_name_keep_what_they_learn_apart(level: Level, tmp_path: Path) -> None:
     play_with_profile(level, tmp_path / "home", 5)
     same = tmp_path / "elsewhere" / level.directory.name
     shutil.copytree(level.directory, same)
-    assert learned_hands(tmp_path / "home", load_level(str(same))) == 5
-    responses = json.loads((same / RESPONSES).read_text())
-    (same / RESPONSES).write_text(json.dumps(responses, indent=3))
+    assert read_learned(tmp_path / "home", load_level(str(same))) == read_learned(tmp_path / "home", level)
+    values = json.loads((same / LEVEL).read_text())
+    values["settings"]["hand_taste"] = 0.5
+    (same / LEVEL).write_text(json.dumps(values))
     other = load_level(str(same))
-    assert other.name == level.name and learned_hands(tmp_path / "home", other) == 0
+    assert other.name == level.name and read_learned(tmp_path / "home", other) is None
     reset_level(tmp_path / "home", other)
-    assert learned_hands(tmp_path / "home", level) == 5
+    assert read_learned(tmp_path / "home", level) is not None
     installed = load_level("level-2")
     assert profile_path(tmp_path, installed) == tmp_path / "levels" / "level-2.json"
-    shutil.copytree(installed.directory, tmp_path / "level-2")
+    copy_level("level-2", tmp_path / "level-2")
     assert profile_path(tmp_path, load_level(str(tmp_path / "level-2"))) != profile_path(tmp_path, installed)
 
 
@@ -202,7 +202,7 @@ def test_a_damaged_profile_is_one_sentence_and_stays_as_it_is(level: Level, tmp_
     path = profile_path(tmp_path, level)
     text = path.read_text()
     values = json.loads(text)
-    values["opponents"]["anna"]["mean"][0] = "many"
+    values["opponents"]["anna"]["choices"]["mean"][0] = "many"
     broken = {
         "cut": text[: len(text) // 2], "other level": text.replace(f'"{level.name}"', '"level-1"'), "number": json.dumps(values),
     }[damage]  # fmt: skip
@@ -212,16 +212,14 @@ def test_a_damaged_profile_is_one_sentence_and_stays_as_it_is(level: Level, tmp_
     assert "\n" not in str(raised.value)
     assert path.read_text() == broken
     reset_level(tmp_path, level)
-    assert learned_hands(tmp_path, level) == 0
+    assert read_learned(tmp_path, level) is None
 
 
 def _largest(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """What a schema lets through, at its edges."""
     diagonal = np.diag([1e12, *[1e-3] * (NUM_WEIGHTS - 1)])[np.tril_indices(NUM_WEIGHTS)].tolist()
-    yield {"hands": 2**31}
-    yield {"could": [2.0**31] * len(record["could"])}
-    yield {"mean": [1e12] * NUM_WEIGHTS}
-    yield {"precision": diagonal}
+    for change in ({"hands": 2**31}, {"mean": [1e12] * NUM_WEIGHTS}, {"precision": diagonal}):
+        yield {"choices": record["choices"] | change}
     yield {"strength": {"posterior": [0.0] * len(GRID), "ratings": [], "hands": 5}}
     yield {"strength": {"posterior": STRANGER.tolist(), "ratings": [], "hands": 2**31}}
 
@@ -238,4 +236,8 @@ def test_hands_can_be_added_to_whatever_memory_was_taken(level: Level, tmp_path:
         else:
             import_opponent(tmp_path, level, "ben", changed)
         play_with_profile(level, tmp_path, 1, "ben")
-    assert learned_hands(tmp_path, level, "ben") == 3 + 7
+    broken = values | {"learned": values["learned"] | {"mean": [1e12] * NUM_WEIGHTS}}
+    with refuses(LevelError):
+        import_opponent(tmp_path, level, "ben", json.dumps(broken).encode())
+    learned = read_learned(tmp_path, level)
+    assert learned is not None and learned.hands == 3 + 6

@@ -14,23 +14,21 @@ import ginenv
 from agents.arena import play_match
 from agents.arena.series import play_series
 from agents.config import parse_config
-from agents.levels.action_choice import TASTE, choose
+from agents.levels.choice import FACTS, choose, describe
+from agents.levels.coach import Choices, teach
 from agents.levels.level import NAMES, Level, LevelSettings, load_level
-from agents.levels.package import check_plays
 from agents.levels.player import LevelPlayer
 from agents.network.bounds import NOTHING, blank
-from agents.opponent_model.features import NUM_WEIGHTS
+from agents.opponent_model.features import FEATURES, NUM_WEIGHTS
 from agents.search.config import SearchConfig
 from agents.search.player import SearchPlayer
 from ginenv.bots.heuristics import make_formula, make_simple
 from ginenv.engine.actions import KNOCK, PHASE_DISCARD, PHASE_DRAW, PHASE_UPCARD, UPCARD
 from ginenv.engine.melds import card_points, deadwood
-from ginenv.errors import GinError
 from ginenv.tables.players import make_player
 from ginenv.view.encoding import encode_views
-from ginenv.view.view import VIEW, make_views
+from ginenv.view.view import VIEW, action_masks, make_views
 from tests.support.level_scenes import decisions, hands_of
-from tests.support.refusals import refuses
 
 # --- bounds and choices ---------------------------------------------------------------------------------------------------------
 
@@ -64,6 +62,7 @@ def test_a_beginner_cannot_tell_what_it_does_not_remember() -> None:
 
 def chosen(views: np.ndarray, logits: np.ndarray, tries: int = 60, **changes: float) -> np.ndarray:
     behaviour = parse_config({"title": "t"} | changes, LevelSettings).behaviour
+    biases, facts = np.zeros((len(views), NUM_WEIGHTS)), np.zeros(1, FACTS)
     legal = np.ascontiguousarray(views["legal"])
     rng = np.random.default_rng(1)
     actions = np.zeros((tries, len(views)), np.int64)
@@ -73,10 +72,13 @@ def chosen(views: np.ndarray, logits: np.ndarray, tries: int = 60, **changes: fl
         choose(
             views,
             np.repeat(behaviour, len(views)),
-            np.zeros(len(views), TASTE),
+            biases,
+            1,
+            False,
             logits.copy(),
             legal,
             words,
+            facts,
             actions[k],
             policy,
         )
@@ -113,49 +115,16 @@ def test_what_is_known_moves_a_level_and_strangers_meet_its_network_alone(level:
     assert (points[0] != points[1]).any()
     # The first hand is that of strangers.
     assert (points[0][:, 0] == points[1][:, 0]).all()
-    assert learns.opponents.records["hands"].max() > 0 and not frozen.opponents.records["hands"].any()
+    assert learns.memory.opponents.records["hands"].max() > 0 and not frozen.memory.opponents.records["hands"].any()
     views = positions()
     learns.forget(np.arange(6))
     np.testing.assert_array_equal(learns.act(views, np.arange(len(views))), frozen.act(views, np.arange(len(views))))
 
 
-def test_a_level_without_responses_learns_nothing(level: Level) -> None:
-    plain = replace(level, responses=None)
-    assert not plain.learns
-    player = LevelPlayer(plain, 1)
-    play_series(player, make_simple(2), series=2, hands=4, seed=5)
-    assert not player.opponents.records["hands"].any()
-
-
-def test_a_level_grows_by_the_logarithm_of_the_hands_that_it_has_seen(level: Level) -> None:
-    responses = level.responses
-    assert responses is not None
-    paced = level.with_settings(growth=1.2)
-    assert paced.gained(500) == pytest.approx(1.2) and paced.gained(0) == 0
-    assert 1.6 * 1.2 < paced.gained(5000) < 1.8 * 1.2
-    # Ten times as many hands always bring as much again, up to all there is.
-    assert paced.gained(500_000) - paced.gained(50_000) == pytest.approx(
-        paced.gained(50_000) - paced.gained(5_000), rel=0.02
-    )
-    assert level.with_settings(growth=9.0).gained(10**9) == responses.gains[-1, 1]
-    assert level.with_settings(growth=0.0).gained(10**9) == 0
-    # Experience counts for a level that does not learn, too.
-    players = [LevelPlayer(paced, 1, learn=False, experience=hands) for hands in (500, 5000)]
-    bias = [player.logit_bias(np.zeros(1, np.int64), 1) for player in players]
-    for found, hands in zip(bias, (500, 5000), strict=True):
-        assert found is not None
-        np.testing.assert_allclose(
-            found[0], responses.logit_bias(np.zeros((1, NUM_WEIGHTS)), np.array([paced.gained(hands)]))[0]
-        )
-    assert LevelPlayer(paced, 1, learn=False).logit_bias(None, 1) is None
-    with refuses(GinError, "experience", -1):
-        make_player(f"{level.directory}:experience=-1")
-
-
 def test_what_is_forgotten_is_as_installed_bit_for_bit(level: Level) -> None:
     player = LevelPlayer(level, 1)
     first = play_series(player, make_simple(2), series=4, hands=12, seed=5)
-    assert player.opponents.records["hands"].max() > 0
+    assert player.memory.opponents.records["hands"].max() > 0
     player.forget(np.arange(4))
     assert (play_series(player, make_simple(2), series=4, hands=12, seed=5) == first).all()
     player.reset(1)
@@ -170,7 +139,8 @@ def test_series_do_not_depend_on_each_other(level: Level) -> None:
 
 def test_installed_levels_play_other_rules() -> None:
     for name in NAMES:
-        check_plays(load_level(name).with_settings(worlds=0), ["ht2-traditional"])
+        player = LevelPlayer(load_level(name).with_settings(worlds=0), 1)
+        play_series(player, make_formula(2), series=2, hands=2, seed=3, rules="ht2-traditional")
 
 
 def test_an_environment_remembers_until_it_is_seeded(directory: Path, tmp_path: Path) -> None:
@@ -185,10 +155,10 @@ def test_an_environment_remembers_until_it_is_seeded(directory: Path, tmp_path: 
                 action = int(np.flatnonzero(info["action_mask"])[0])
                 _, _, ended, _, info = env.step(action)
             _, info = env.reset()
-        assert int(player.opponents.counts["could"][:, 0].max()) >= 4
+        assert int(player.memory.skills["hands"].max()) >= 4
         env.reset(seed=3)
-        assert int(player.opponents.counts["could"][:, 0].max()) >= expected
-        assert expected or int(player.opponents.counts["could"][:, 0].max()) <= 1
+        assert int(player.memory.skills["hands"].max()) >= expected
+        assert expected or int(player.memory.skills["hands"].max()) <= 1
 
 
 def test_a_level_learns_in_a_match_only_on_request(directory: Path) -> None:
@@ -257,7 +227,7 @@ def scene(count: int = 60) -> np.ndarray:
     return make_views(states, states["turn"])
 
 
-def choices(level: Level, views: np.ndarray, tries: int = 40, /, **settings: float) -> np.ndarray:
+def choices(level: Level, views: np.ndarray, tries: int = 40, /, **settings: Any) -> np.ndarray:
     """What it chooses with other luck: ``[tries, n]``."""
     calm = {
         "temperature": 0.0,
@@ -283,15 +253,85 @@ def test_draws_and_discards_err_apart(level: Level) -> None:
         assert different[varies].mean() > 0.3 and not different[~varies].any()
 
 
-def test_high_card_bias_and_upcard_bias(level: Level) -> None:
+def test_habits_change_what_they_are_about_and_gin_is_no_habit(level: Level) -> None:
     views = scene(200)
     discards = views["phase"] == PHASE_DISCARD
-    free, high_card_bias, upcard_bias = (
-        choices(level, views, 1, **{name: 4.0})[0] for name in ("temperature", "high_card_bias", "upcard_bias")
+    calm, high, upcards, knocks = (
+        choices(level, views, 1, habits=habits)[0]
+        for habits in ({}, {"points / 10": -4.0}, {"any upcard": 4.0}, {"any knock": 10.0})
     )
-    calm = choices(level, views, 1)[0]
-    points = [np.mean([card_points(int(a) % KNOCK) for a in actions[discards]]) for actions in (calm, high_card_bias)]
-    assert points[1] < points[0] - 0.5 and (high_card_bias[~discards] == calm[~discards]).all()
-    taken = [(actions[~discards] == UPCARD).mean() for actions in (calm, upcard_bias)]
-    assert taken[1] > taken[0] + 0.1 and (upcard_bias[discards] == calm[discards]).all()
-    assert (free[discards] != calm[discards]).any()
+    points = [np.mean([card_points(int(a) % KNOCK) for a in actions[discards]]) for actions in (calm, high)]
+    assert points[1] < points[0] - 0.5 and (high[~discards] == calm[~discards]).all()
+    taken = [(actions[~discards] == UPCARD).mean() for actions in (calm, upcards)]
+    assert taken[1] > taken[0] + 0.1 and (upcards[discards] == calm[discards]).all()
+    may = views["legal"][:, 1] != 0
+    assert (knocks[may] >= KNOCK).all() and (knocks[~may] == calm[~may]).all()
+
+
+# --- the coach ---------------------------------------------------------------------------------------------------------
+
+
+def lessons_of(level: Level, hands: int = 40) -> tuple[LevelPlayer, np.ndarray]:
+    """A level that has played some hands in one series, and what they taught it."""
+    player, seen = LevelPlayer(level, 1), []
+    lessons = player._lessons
+
+    def keep(views: np.ndarray, slots: np.ndarray) -> np.ndarray:
+        seen.append(lessons(views, slots))
+        return seen[-1]
+
+    player._lessons = keep  # type: ignore[method-assign]
+    play_series(player, make_formula(2), series=1, hands=hands, seed=5)
+    return player, np.concatenate(seen)
+
+
+def test_a_level_unlearns_its_habits_and_comes_to_agree_with_its_coach() -> None:
+    level = load_level("level-1")
+    player, lessons = lessons_of(level, 30)
+    moved = player.memory.skills["mean"][1] - level.settings.biases
+    assert all(moved[FEATURES.index(name)] < 0 for name in ("any knock", "any upcard"))
+    assert player.memory.skills["hands"][1] == (lessons["decisions"] > 0).sum() == 30
+    agreement = lessons["agreement"].sum() / lessons["decisions"].sum()
+    fast = replace(level, settings=level.settings.model_copy(update={"habits": {}}))
+    assert lessons_of(fast, 10)[1]["agreement"].sum() / lessons_of(fast, 10)[1]["decisions"].sum() > agreement
+
+
+def test_who_plays_as_the_coach_does_learns_nothing() -> None:
+    level = load_level("level-3").with_settings(habits={})
+    player, lessons = lessons_of(level, 10)
+    assert lessons["decisions"].sum() > 50 and np.abs(lessons["gradient"]).max() < 1e-5
+    np.testing.assert_allclose(lessons["agreement"], lessons["decisions"], rtol=1e-5)
+    assert np.abs(player.memory.skills["mean"][1]).max() < 1e-6
+
+
+def test_a_lesson_is_the_gradient_and_the_curvature_of_the_agreement_of_policies() -> None:
+    """Against finite differences of the cross-entropy of the coach's policy under the level's, at biases a little to either side."""
+    views = positions(12)
+    rng = np.random.default_rng(3)
+    own, coach = rng.normal(0, 8, (2, len(views), 107)).astype(np.float32)
+    behaviours = np.repeat(load_level("level-3").settings.behaviour, len(views))
+    legal = action_masks(views) > 0
+
+    def lesson(biases: np.ndarray) -> np.void:
+        choices = Choices(views, behaviours, np.tile(biases, (len(views), 1)), own.copy(), coach.copy())
+        return teach(choices, np.zeros(len(views), np.int64), 1)[0]
+
+    def loss(biases: np.ndarray) -> float:
+        biased, facts = own.copy().astype(np.float64), np.zeros(1, FACTS)
+        for i, view in enumerate(views):
+            describe(view, behaviours[i], view["legal"], facts[0])
+            biased[i] = biased[i] / 5 + facts[0]["features"] @ biases
+        wanted = _softmax(coach.astype(np.float64) / 5, legal)
+        return float((wanted * np.log(np.where(legal, _softmax(biased, legal), 1))).sum())
+
+    at, step = rng.normal(0, 0.3, NUM_WEIGHTS), 1e-4
+    for k in (FEATURES.index("points / 10"), FEATURES.index("any knock")):
+        move = step * np.eye(NUM_WEIGHTS)[k]
+        assert lesson(at)["gradient"][k] == pytest.approx((loss(at + move) - loss(at - move)) / (2 * step), abs=1e-3)
+        curve = (lesson(at - move)["gradient"][k] - lesson(at + move)["gradient"][k]) / (2 * step)
+        assert lesson(at)["curve"][k, k] == pytest.approx(curve, abs=2e-2)
+
+
+def _softmax(rows: np.ndarray, legal: np.ndarray) -> np.ndarray:
+    found = np.where(legal, np.exp(rows - np.where(legal, rows, -np.inf).max(1, keepdims=True)), 0)
+    return found / found.sum(1, keepdims=True)

@@ -11,10 +11,10 @@ from agents.cli.levels import levels
 from agents.cli.networks import export
 from agents.levels.dial import GRID, NUM_PLACES, STRANGER, shipped_dial
 from agents.levels.level import MATCHED, LevelError, load_level
-from agents.levels.matched import MatchedPlayer
-from agents.levels.own_luck import OwnLuck
+from agents.levels.matched import MatchedPlayer, PersonRating, person_rating
+from agents.levels.memory import HandsInPlay
+from agents.levels.own_luck import own_luck
 from agents.levels.profile import Profile, export_opponent, import_opponent, reset_level
-from agents.levels.ratings import person_rating
 from agents.network.metadata import read_metadata
 from agents.network.player import SHIPPED
 from ginenv.bots.heuristics import make_simple
@@ -35,16 +35,20 @@ class Watched(BasePlayer):
 
     def __init__(self, player: Player) -> None:
         super().__init__()
-        self.player, self.luck, self.hands = player, OwnLuck(), []
+        self.player, self.in_play, self.hands = player, HandsInPlay(), []
 
     def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
+        assert slots is not None
         for _ in range(2):
             # A view that is shown again brings no more luck.
-            self.luck.add(views, slots)
+            self.in_play.note(views, slots)
         return self.player.act(views, slots)
 
     def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
-        self.hands += zip(views["points"].tolist(), self.luck.take(views, slots).tolist(), strict=True)
+        assert slots is not None
+        decisions, _, hands = self.in_play.take(views, slots)
+        luck = own_luck(decisions, hands, len(views))
+        self.hands += zip(views["points"].tolist(), luck.tolist(), strict=True)
 
 
 def matched(home: Path | None = None, person: str = "Ann") -> MatchedPlayer:
@@ -113,9 +117,7 @@ def test_own_luck_of_a_draw_is_that_of_the_card():
         changed = view.copy()
         changed["drawn"], changed["hand"] = card, others | 1 << card
         changed["unseen"] = (int(view["unseen"][0]) | 1 << real) & ~(1 << card)
-        own = OwnLuck()
-        own.add(changed, np.zeros(1, np.int64))
-        luck[card] = float(own.take(changed, np.zeros(1, np.int64))[0])
+        luck[card] = float(own_luck(changed, np.zeros(1, np.int64), 1)[0])
     assert max(luck.values()) > 2 and min(luck.values()) < 0
     assert abs(np.mean(list(luck.values()))) < 1
 
@@ -130,7 +132,7 @@ def test_it_comes_down_to_a_weak_opponent_and_up_to_a_strong_one():
         # Somebody new in the slot is a stranger.
         player.forget(np.arange(1))
         assert player.places(np.arange(1), 1)[0] == shipped_dial().even_places(STRANGER[None])[0]
-    assert ends["random"].max() < 4 < np.median(ends["network"]) <= TOP
+    assert ends["random"].max() < 3.5 < np.median(ends["network"]) <= TOP
 
 
 def test_a_fixed_rating_stays_and_options_that_contradict_are_refused(tmp_path):
@@ -143,8 +145,6 @@ def test_a_fixed_rating_stays_and_options_that_contradict_are_refused(tmp_path):
         make_player(f"matched:adapt=false,profile={tmp_path}")
     with refuses(GinError, "rating"):
         make_player(f"matched:rating=0,profile={tmp_path}")
-    with refuses(LevelError, MATCHED):
-        levels(["fit", MATCHED])
     with refuses(GinError, MATCHED):
         export(MATCHED, tmp_path / "out")
 
@@ -160,7 +160,9 @@ def test_a_person_is_known_again_rated_exported_and_reset(tmp_path, capsys):
     assert found is not None and found.hands == 6 and len(found.past) == 6
     assert found.low < found.rating < found.high and abs(found.rating - found.past[-1]) < 1
     levels(["learned", MATCHED, "--home", str(tmp_path)])
-    assert str(found) in capsys.readouterr().out and found.moved.startswith("5 hands earlier")
+    assert str(found) in capsys.readouterr().out and "level" in str(found)
+    sure = PersonRating(-100, -160, -40, 60, [-300] * 10 + [-100] * 51)
+    assert str(sure) == "rating −100 (−160 to −40)" and sure.moved == "50 hands earlier it was −100"
     # On another machine, under another name; what is damaged is refused.
     memory = export_opponent(tmp_path, level, "Ann")
     import_opponent(tmp_path / "other", level, "Bob", json.dumps(memory).encode())
@@ -177,7 +179,7 @@ def test_what_one_person_teaches_is_not_of_the_next(tmp_path):
     installed = matched().places(None, 1)[0]
     ann = matched(tmp_path)
     for _ in range(5):
-        ann.learn_into_profile(np.zeros(1, VIEW), (np.array([6.0]), np.array([-40.0])))
+        ann.learn_into_profile(np.zeros(1, VIEW), results=(np.array([5.0]), np.array([-40.0])))
     assert ann.places(None, 1)[0] > installed + 0.5
     assert matched(tmp_path, "Bob").places(None, 1)[0] == matched().places(None, 1)[0] == installed
 

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from agents.levels.level import load_level
-from agents.levels.profile import read_learned
+from agents.levels.profile import read_opponents
 from agents.play.hand_order import moved_card, shuffled_cards, sorted_cards, updated_order
 from agents.play.hints import FORMULAS, hint
 from agents.play.moves import Turn
@@ -363,8 +363,8 @@ def test_a_level_learns_of_who_plays_it_unless_it_is_frozen(tmp_path, monkeypatc
         rules = {"preset": "eaai", "deal": "eleven-ten"}
         talk.resume(prepared(rules, deck(KNOCKS, NO_MELD, "KC"), 0, level), "k KC")
         talk.session.close()
-        learned = read_learned(tmp_path, load_level(level))
-        return int(learned["Ann"].records["hands"][0]) if "Ann" in learned else 0
+        learned = read_opponents(tmp_path, load_level(level))
+        return int(learned["Ann"].opponents.records["hands"][0]) if "Ann" in learned else 0
 
     assert hands(freeze=True) == 0
     assert hands(freeze=True, learning="on") == 1

@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from agents.files import FileError
-from agents.levels.profile import Profile, read_learned
+from agents.levels.profile import Profile, read_opponents
 from agents.play.game import Game
 from agents.play.options import Options
 from agents.play.store import Home, StoreError
@@ -84,7 +84,7 @@ def test_an_accent_written_in_two_ways_is_one_name(tmp_path, level):
         home.create(composed)
     for name in (composed, decomposed):
         Profile(tmp_path, level, name).learn(np.array(hands_of(make_simple(1), make_formula(2), 1), VIEW))
-    assert list(read_learned(tmp_path, level)) == [composed]
+    assert list(read_opponents(tmp_path, level)) == [composed]
 
 
 def test_nobody_else_reads_what_is_kept(tmp_path, level, capfd):

@@ -16,9 +16,8 @@ from agents.analysis.marks import ERRORS, THRESHOLDS
 from agents.arena.series import play_series
 from agents.files import read_json
 from agents.levels.level import MATCHED, load_level
-from agents.levels.matched import MatchedPlayer
+from agents.levels.matched import MatchedPlayer, person_rating
 from agents.levels.profile import Profile
-from agents.levels.ratings import person_rating
 from agents.play.practice import EVERYBODY, KINDS, MINE, POSITIONS, Exercise, Practice
 from agents.play.review import analyse_games, mistakes
 from agents.play.skill import skill, standing

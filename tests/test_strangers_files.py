@@ -19,7 +19,6 @@ from agents.datasets.source import PlayedGames
 from agents.datasets.store import check_games, write_games
 from agents.files import read_json
 from agents.levels.level import LEVEL, load_level
-from agents.levels.responses import RESPONSES
 from agents.network.checkpoint import METADATA, WEIGHTS, CheckpointError, load_checkpoint, save_checkpoint
 from agents.network.nets import Actor
 from ginenv.errors import GinError
@@ -36,7 +35,7 @@ NASTY = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", [LEVEL, METADATA, RESPONSES])
+@pytest.mark.parametrize("name", [LEVEL, METADATA])
 def test_nasty_json_in_a_level_is_one_short_sentence(name: str, directory: Path, tmp_path: Path) -> None:
     for kind, content in NASTY.items():
         place = tmp_path / kind

@@ -210,7 +210,7 @@ def test_a_wrong_configuration_is_refused_in_a_sentence(values: dict, sentence: 
 
 
 def test_every_shipped_configuration_loads_and_overrides_apply() -> None:
-    names = ("exploit", "finish", "gpu", "levels", "quick", "smoke", "strong")
+    names = ("exploit", "finish", "gpu", "quick", "smoke", "strong")
     files = [Path("configs") / f"{name}.yaml" for name in names]
     for path in files:
         load_config(path)

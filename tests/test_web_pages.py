@@ -57,21 +57,20 @@ def test_players_come_go_and_sit_at_one_table_at_a_time(guest, tmp_path):
 
 
 def test_what_a_level_learns_is_shown_frozen_and_reset(guest, directory, tmp_path):
-    from agents.levels.describe import what_is_learned
     from agents.levels.level import load_level
+    from agents.levels.sentences import what_is_learned
 
     level = str(directory)
     ann = guest(rules="openspiel", opponent=level, allowed=[level])
     assert "not learned from any of your hands yet" in ann.get(f"/learned?level={level}")
     for _ in range(6):
         ann.play_game()
-    shown = plain(ann.get(f"/learned?level={level}").replace("<td", " <td"))
+    shown = plain(ann.get(f"/learned?level={level}"))
     home = ann.person.session.home
     (found,) = what_is_learned(tmp_path, load_level(level), "Ann", home.last_hands)
     seen = f"learned from {found.hands_shown} of your hands"
-    assert found.hands_shown and seen in shown and found.certainty in shown and found.clear_traits
-    for trait in found.clear_traits:
-        assert f"{trait.name}: {trait.words}" in shown and trait.case in shown
+    assert found.hands_shown and seen in shown and found.sentences and found.coached in shown
+    assert all(f"Ann {sentence}" in shown for sentence in found.sentences)
     assert found.position and f"hand {found.position.hand} of game {found.position.game}" in shown
     assert "appears after ten hands" in shown
     for _ in range(4):

@@ -1,4 +1,4 @@
-"""``gin levels``: shows, builds and fits levels; what they learned."""
+"""``gin levels``: shows and builds levels; what they learned."""
 
 from __future__ import annotations
 
@@ -11,20 +11,15 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 from tyro.extras import SubcommandApp
 
-from agents.arena.series import counting_hands
-from agents.config import override, parse_config
-from agents.files import check_directory, check_writable
-from agents.levels.describe import describe_learning, what_is_learned
-from agents.levels.fit_responses import FitConfig, fit_responses, hands_to_play
-from agents.levels.level import LEVEL, NAMES, LevelSettings, load_level
-from agents.levels.package import build_level, read_settings
-from agents.levels.profile import read_learned, reset_level
-from agents.levels.responses import RESPONSES
+from agents.files import check_directory
+from agents.levels.level import LEVEL, NAMES, LevelSettings, build_level, load_level, read_settings
+from agents.levels.profile import read_opponents, reset_level
+from agents.levels.sentences import describe_learning, what_is_learned
 from agents.network.model_card import write_card
 from agents.network.player import network_directory
 from agents.play.store import FILE, Home, default_home
 from agents.player_names import canonical_name
-from agents.reports.terminal import new_table, plain_console, progress_bar
+from agents.reports.terminal import new_table, plain_console
 from ginenv.errors import GinError, UnknownNameError, unknown_name
 
 app = SubcommandApp()
@@ -46,18 +41,19 @@ def show(level: Annotated[str | None, Positional, arg(metavar="[LEVEL]")] = None
     if as_json:
         return "\n".join(
             json.dumps(
-                {"name": one.name, "sha256": one.digest, "settings": one.settings.model_dump()} | {"about": one.about},
+                {"name": one.name, "sha256": one.digest, "settings": one.settings.model_dump()}
+                | {"learned": one.learned and one.learned.hands, "about": one.about},
                 indent=2,
             )
             for one in found
         )
     table = new_table("", "", *(one.name for one in found))
     table.columns[0].no_wrap = True
-    for name in LevelSettings.model_fields:
+    for name in (name for name in LevelSettings.model_fields if name != "habits"):
         table.add_row(name, *(str(getattr(one.settings, name)) for one in found))
-    decisions = [one.about.get("decisions") for one in found]
-    table.add_row("decisions trained", *("–" if count is None else f"{count:,}" for count in decisions))
-    table.add_row("learns", *("yes" if one.learns else "no" for one in found))
+    for habit in dict.fromkeys(name for one in found for name in one.settings.habits):
+        table.add_row(f"habit: {habit}", *(str(one.settings.habits.get(habit, 0.0)) for one in found))
+    table.add_row("hands learned from", *(str(one.learned.hands if one.learned else 0) for one in found))
     table.add_row("sha256", *(one.digest[:10] for one in found))
     console = plain_console()
     with console.capture() as shown:
@@ -73,7 +69,7 @@ def learned(
     as_json: bool = False,
     reset: bool = False,
 ) -> str:
-    """What a level has learned: its opponents beside typical people and the levels, and a position where it now plays otherwise.
+    """What a level has learned: of the game, of its opponents, and a position where it now plays otherwise.
 
     What a level of your own has learned is filed under its content: a copy with the same bytes has learned the same, and is reset with it.
 
@@ -89,8 +85,8 @@ def learned(
         if opponent is not None or as_json:
             raise GinError("--reset resets the whole level and takes neither --opponent nor --as-json")
         return reset_level(home, found)
-    if opponent is not None and found.learns:
-        opponents = read_learned(home, found)
+    if opponent is not None:
+        opponents = read_opponents(home, found)
         if canonical_name(opponent, opponents) not in opponents:
             raise UnknownNameError(unknown_name("opponent", opponent, opponents))
     with ExitStack() as stack:
@@ -118,51 +114,19 @@ def build(source: Network, out: Path, like: str = "", set: tuple[str, ...] = (),
         source: directory of the run, whose best checkpoint is taken, or of the checkpoint; ``network`` for the network that ships,
             ``level-3`` for that of an installed level.
         out: directory of the level, which also names it.
-        like: name or directory of a level whose settings and responses it gets; when left out, it gets the default settings and learns
-            nothing until ``gin levels fit`` finds responses.
-        set: settings that differ from these, as key=value (``temperature=2 knock_bias=3``).
+        like: name or directory of a level whose settings it gets; the defaults when left out.
+        set: settings that differ from these, as key=value (``max_logit_gap=3 "habits.any knock=5"``).
         replace: replace a level that is already in the directory; what is in it is lost.
     """
     settings = read_settings(out.name, like, set)
     before = load_level(out).digest if (out / LEVEL).is_file() else ""
     checkpoint = load_level(source).directory if source in NAMES else Path(network_directory(source))
-    level = build_level(out, settings, checkpoint, load_level(like).responses if like else None, replace)
+    level = build_level(out, settings, checkpoint, replace)
     write_card(out)
     replaced = f" The level that was there (sha256 {before}) is gone." if before else ""
-    responses = "" if level.learns else f" It learns nothing until gin levels fit {out} finds its responses."
     trained = level.about.get("decisions")
     of = f" Its network was trained for {trained:,} decisions." if isinstance(trained, int) else ""
-    return f"{level.name} is in {out} (sha256 {level.digest}).{of}{replaced}{responses}"
-
-
-@app.command
-def fit(level: LevelName, set: tuple[str, ...] = ()) -> str:
-    """Finds a level's best responses to what it knows about its opponents, and writes them into its directory.
-
-    A fit that is interrupted keeps nothing and begins again.
-
-    Args:
-        level: its directory (``gin levels build`` or ``gin export`` makes one).
-        set: settings of ``agents.levels.fit_responses.FitConfig`` that differ from the default, as key=value (``rounds=2 hands=10``).
-    """
-    if level in NAMES:
-        raise GinError(f"{level} is installed; gin export {level} DIRECTORY makes a copy whose responses can be fitted")
-    # Its present responses are not loaded: they may be what has to be fitted again.
-    found, console = load_level(level, with_responses=False), plain_console(stderr=True)
-    found.check_files()
-    check_writable(found.directory / RESPONSES)
-    config: FitConfig = parse_config(override({}, set), FitConfig, "--set")
-    gone = " The responses that it had before are gone." if (found.directory / RESPONSES).is_file() else ""
-    with progress_bar(console, hands_to_play(found, config), f"{found.name}, hands") as tick, counting_hands(tick):
-        fit_responses(found, config, console.print).write(found.directory / RESPONSES)
-    write_card(found.directory)
-    fitted = load_level(found.directory)
-    does = (
-        "now responds to what it knows of its opponents"
-        if fitted.responses and fitted.responses.depends_on_opponent
-        else "plays everybody alike: nothing that depends on the opponent was kept"
-    )
-    return f"{found.name} {does} (sha256 {fitted.digest}).{gone}"
+    return f"{level.name} is in {out} (sha256 {level.digest}).{of}{replaced}"
 
 
 def levels(arguments: Sequence[str]) -> None:

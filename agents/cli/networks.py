@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Annotated
 
 from tyro.conf import Positional, arg
 
 from agents.files import copy_files, replacing, writing
-from agents.levels.level import LEVEL, NAMES, Level, load_level
-from agents.levels.package import copy_level
+from agents.levels.level import LEVEL, NAMES, Level, copy_level, load_level
+from agents.levels.profile import read_learned
 from agents.network.checkpoint import read_metadata
 from agents.network.model_card import write_card
 from agents.network.player import network_directory
+from agents.play.store import default_home
 from agents.reports.terminal import plain_console, progress_bar
 from ginenv.errors import GinError, check_integer, must_be
 
@@ -21,28 +23,36 @@ def export(
     network: Annotated[str, Positional, arg(metavar="NETWORK")],
     out: Annotated[Path, Positional, arg(metavar="DIRECTORY")],
     app: bool = False,
+    learned: bool = False,
     minutes: float = 10.0,
     seed: int = 1,
 ) -> None:
     """Writes a network or a level as a directory of its own, with its card; or a level for apps in any language.
 
-    A level, of somebody else's making perhaps, is checked first: its files, its settings, and that it plays.
+    A level, of somebody else's making perhaps, is checked first.
 
     Args:
         network: ``network`` for the one that ships, a level's name, or a directory of a checkpoint or level.
         out: directory to write, new or empty.
         app: write a level for apps: a network that reads the observation alone, as arrays and as ONNX, with golden positions.
+        learned: a level with what it has learned of the game at this machine's tables ($GINENV_HOME), from everybody's hands.
         minutes: the most that making that network may take.
         seed: of that network.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise GinError(f"{out} is there already and is not an empty directory; name another one")
     is_level = network in NAMES or (Path(network) / LEVEL).is_file()
+    if learned and not is_level:
+        raise GinError(f"--learned is for levels; {network} is none")
+    skill = read_learned(default_home(), load_level(network)) if learned else None
+    if learned and skill is None:
+        raise GinError(f"{network} has learned nothing yet in {default_home()}")
     if app:
-        _export_app(load_level(network, with_responses=False), out, minutes, seed)
+        level = load_level(network)
+        _export_app(level if skill is None else dataclasses.replace(level, learned=skill), out, minutes, seed)
         return
     if is_level:
-        level = copy_level(network, out)
+        level = copy_level(network, out, skill)
         write_card(out)
         print(f"{out}: a copy of {level.name} (sha256 {level.digest}), which was checked, with its card")
         return

@@ -49,7 +49,7 @@ class Layer(Config):
 
 
 class Behaviour(Config):
-    """The settings of a level (``LevelSettings``) that say how it chooses."""
+    """The settings of a level (``LevelSettings``) that say how it chooses; its habits and what it has learned are in the network."""
 
     remembered_discards: int
     noticed_actions: int
@@ -58,9 +58,6 @@ class Behaviour(Config):
     max_logit_gap: float
     max_extra_deadwood: float
     hand_taste: float
-    high_card_bias: float
-    upcard_bias: float
-    knock_bias: float
 
 
 class AppFile(Config):
@@ -130,7 +127,20 @@ def _read_network(content: bytes, layers: list[Layer]) -> NumpyActor:
     return NumpyActor(0, True, weights)
 
 
-def load_app(path: str, seed: int = 0) -> LevelPlayer:
+class AppPlayer(LevelPlayer):
+    """A level whose network gives logits on the scale on which levels choose, biases included."""
+
+    def choose(
+        self, views: np.ndarray, behaviours: np.ndarray, biases: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Chooses for every view (as ``LevelPlayer.choose``); the logits are the export's."""
+        seen = self._see(views, behaviours)
+        logits = self.actor.logits(views, seen[0], np.zeros(len(views), np.uint8))
+        actions, policy = self.draw(views, behaviours, np.zeros_like(biases), seen, logits.copy(), False)
+        return actions, policy, logits
+
+
+def load_app(path: str, seed: int = 0) -> AppPlayer:
     """The player of a directory that ``gin export LEVEL --app DIRECTORY`` wrote.
 
     Raises:
@@ -151,6 +161,6 @@ def load_app(path: str, seed: int = 0) -> LevelPlayer:
         actor = _read_network(content, file.layers)
     except ValueError as error:
         raise LevelError(f"{source}: {NETWORK}: {error}") from None
-    player = LevelPlayer(Level(file.name, directory, settings, actor, None, file.about, digest), seed, learn=False)
+    player = AppPlayer(Level(file.name, directory, settings, actor, digest, None, file.about), seed, learn=False)
     player.name = path
     return player

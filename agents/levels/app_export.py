@@ -26,6 +26,7 @@ from agents.levels.app import (
     SHARED,
     SUITS,
     AppFile,
+    AppPlayer,
     Behaviour,
     Layer,
     input_scale,
@@ -214,7 +215,7 @@ def _check_graph(graph: bytes, lines: list[dict[str, Any]]) -> None:
         )
 
 
-def _golden(player: LevelPlayer, original: LevelPlayer, seed: int) -> tuple[list[dict[str, Any]], float]:
+def _golden(player: AppPlayer, original: LevelPlayer, seed: int) -> tuple[list[dict[str, Any]], float]:
     """Golden positions of games that the exported level plays, and how much of its probabilities is where the level's are."""
     rng, lines, shared = np.random.default_rng(seed), [], []
     tables = [SelfPlayBatch(2, rules, "game") for rules in _GOLDEN_PRESETS]
@@ -223,18 +224,15 @@ def _golden(player: LevelPlayer, original: LevelPlayer, seed: int) -> tuple[list
     while len(lines) < _GOLDEN:
         views = np.concatenate([table.views for table in tables])
         player.reset(int(rng.integers(1 << 32)))
-        policy = np.zeros((len(views), NUM_ACTIONS), np.float32)
-        actions = player.choose(views, None, policy)
-        inputs = player._see(views, np.repeat(player.behaviour, len(views)))[0]
-        # Without heuristic features no view is read.
-        logits = player.actor.logits(views, inputs, np.zeros(len(inputs), np.uint8))
+        manner = player.manner(None, len(views))
+        actions, policy, logits = player.choose(views, *manner)
+        inputs = player._see(views, manner[0])[0]
         original.reset(player.seed)
-        expected = np.zeros_like(policy)
-        original.choose(views, None, expected)
+        expected = original.act_with_policy(views)[1]
         decided = ~np.isin(views["phase"], (PHASE_SPREAD, PHASE_LAYOFF))
         shared += list(np.minimum(policy, expected).sum(1)[decided])
         taken = (views["phase"] == PHASE_WALL) | (rng.random(len(views)) < 0.15)
-        for i in np.flatnonzero(decided & taken & _sure(player, views, actions, policy, rng)):
+        for i in np.flatnonzero(decided & taken & _sure(player, views, logits, actions, policy, rng)):
             lines.append(
                 {
                     "view": _view(views[i], _GOLDEN_PRESETS[i // 2]),
@@ -286,17 +284,20 @@ def _knocks(seed: int) -> list[dict[str, Any]]:
 
 
 def _sure(
-    player: LevelPlayer, views: np.ndarray, actions: np.ndarray, policy: np.ndarray, rng: np.random.Generator
+    player: AppPlayer,
+    views: np.ndarray,
+    logits: np.ndarray,
+    actions: np.ndarray,
+    policy: np.ndarray,
+    rng: np.random.Generator,
 ) -> np.ndarray:
     """Where errors of rounding in the logits change neither the action nor, by much, the probabilities: ``bool[n]``."""
-    sure, exact = np.ones(len(views), bool), player._logits
+    sure, (behaviours, biases) = np.ones(len(views), bool), player.manner(None, len(views))
+    seen = player._see(views, behaviours)
     for _ in range(4):
-        noise = rng.uniform(-_ROUNDING, _ROUNDING, (len(views), NUM_ACTIONS)).astype(np.float32)
-        player._logits = lambda *arguments, noise=noise: exact(*arguments) + noise  # type: ignore[method-assign]
-        again = np.zeros_like(policy)
-        sure &= player.choose(views, None, again) == actions
-        sure &= np.abs(again - policy).max(1) < 0.01
-    player._logits = exact  # type: ignore[method-assign]
+        noise = rng.uniform(-_ROUNDING, _ROUNDING, logits.shape).astype(np.float32)
+        again, chances = player.draw(views, behaviours, biases, seen, logits + noise, False)
+        sure &= (again == actions) & (np.abs(chances - policy).max(1) < 0.01)
     return sure
 
 
@@ -344,11 +345,12 @@ def _card(file: AppFile, about: dict[str, Any], content: bytes, graph: bytes) ->
         f"Level: sha256 `{about['level_sha256']}`.",
         "## How it was made",
         "Distilled from the level's own network, which reads numbers that only ginenv computes, under the level's bounds of memory "
-        f"and attention: seed {about['seed']}, {about['positions']:,} positions{early}. On positions of its own play, {share} of its "
-        "probabilities are where the level's are. Its `max_logit_gap` may be smaller than the level's: it varies less, which makes up for "
-        "what it gets wrong. `gin evaluate DIRECTORY LEVEL:learn=false` says how many points per hand lie between them.",
+        f"and attention, with its habits and what it had learned: seed {about['seed']}, {about['positions']:,} positions{early}. On "
+        f"positions of its own play, {share} of its probabilities are where the level's are. Its `max_logit_gap` may be smaller than the "
+        "level's: it varies less, which makes up for what it gets wrong. `gin evaluate DIRECTORY LEVEL:learn=false` says how many points "
+        "per hand lie between them.",
         "## What it does not do",
-        "- It learns nothing about anybody: it plays as the level does as installed.\n"
+        "- It learns nothing more: it plays as the level did when it was exported.\n"
         f"- It does not search{searches}\n"
         "- For a level that learns or searches there is `gin serve`.",
     ]

@@ -1,8 +1,9 @@
-"""The dial of ``matched``: one player from random play to the network that ships, and what results say about whom it plays.
+"""The dial: one network from random play to full strength, and what results say about whom it plays.
 
-At a place between two of ``PATH``, the settings lie between theirs. What each place scores against players of every rating was measured
-(``python -m benchmarks.data.dial``). So a result says how strong the opponent may be, and an estimate of that says where on the
-dial the next hand is even.
+Difficulty is a place on the dial: how much of the pile is remembered, what is noticed of the opponent, how far choices stray, which habits
+it has. At a place between two columns of ``DIAL`` the numbers lie between theirs. Levels 1 to 4 are named places; ``matched`` goes to the
+place where the next hand is even. What each column scores against players of every rating was measured
+(``python -m benchmarks.data.dial``). So a result says how strong the opponent may be, and an estimate of that says which place is even.
 """
 
 from __future__ import annotations
@@ -10,28 +11,52 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from agents.files import parse_json, read_bytes
-from agents.levels.action_choice import BEHAVIOUR
+from agents.levels.choice import BEHAVIOUR
+from agents.opponent_model.features import FEATURES, NUM_WEIGHTS
+from agents.opponent_model.posterior import square
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "dial.json"
-# Settings of a level (``agents.levels.level.LevelSettings``) at every place, from the weakest to the strongest.
-PATH: dict[str, tuple[float, ...]] = {
-    "temperature": (1000, 80, 30, 20, 20, 20, 20, 20, 20, 20, 20, 0.1),
-    "draw_temperature": (1000, 80, 30, 12, 8, 5, 2.5, 1.2, 0.6, 0.4, 0.25, 0.1),
-    "max_logit_gap": (1000, 200, 60, 30, 22, 16, 10, 6.5, 4.5, 3, 1.7, 0.7),
-    "max_extra_deadwood": (100, 100, 100, 80, 60, 50, 30, 20, 14, 12, 12, 12),
-    "hand_taste": (0, 0, 0, 0, 0, 0, 0, 0.2, 0.3, 0.3, 0.2, 0),
-    "high_card_bias": (0, 0, 0, 0, 0, 0, 0, 0.7, 0.7, 0.3, 0, 0),
-    "upcard_bias": (0, 0, 0, 0, 0, 0, 2, 2, 2, 1, 0.3, 0),
-    "knock_bias": (0, 0, 0, 0, 1, 2, 4, 5.5, 5.5, 3, 1, 0),
-    "remembered_discards": (0, 0, 0, 0, 0, 0, 0, 0, 2, 10, 32, 32),
-    "noticed_actions": (0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 2),
+# Settings of a level (``agents.levels.level.LevelSettings``), from the weakest place to the strongest.
+DIAL: dict[str, tuple[float, ...]] = {
+    "temperature": (200, 20, 20, 20, 20, 20, 20, 20, 20, 0.02),
+    "draw_temperature": (200, 8, 3, 1.2, 0.8, 0.6, 0.5, 0.4, 0.4, 0.02),
+    "max_logit_gap": (1000, 30, 12, 7, 5, 3.6, 2.4, 2.3, 2.2, 0.2),
+    "max_extra_deadwood": (100, 100, 100, 60, 30, 16, 12, 12, 12, 12),
+    "hand_taste": (0, 0, 0, 0.2, 0.3, 0.3, 0.3, 0.3, 0.3, 0),
+    "remembered_discards": (0, 0, 0, 0, 0, 1, 3, 8, 32, 32),
+    "noticed_actions": (0, 0, 0, 0, 0, 0, 0, 1, 2, 2),
 }
-NUM_PLACES = len(PATH["temperature"])
+# Its habits, biases by feature: it takes upcards that do not help, keeps high cards, breaks up pairs and neighbours, and knocks at once.
+HABITS: dict[str, tuple[float, ...]] = {
+    "any upcard": (0, 0, 1, 2, 2.5, 2.5, 2.2, 1.5, 0.5, 0),
+    "points / 10": (0, 0, -0.5, -1, -1.5, -1.5, -1, -0.7, 0, 0),
+    "has another of its rank": (0, 0, 0, 0.3, 0.5, 0.5, 0.5, 0.5, 0, 0),
+    "has a neighbour in its suit": (0, 0, 0, 0.3, 0.5, 0.5, 0.5, 0.5, 0, 0),
+    "any knock": (0, 0, 2, 4, 5, 5.5, 5.5, 5, 4, 0),
+}
+NUM_PLACES = len(DIAL["temperature"])
+
+
+class NamedPlace(NamedTuple):
+    """A level that ships: its place, and the worlds and slack of its search."""
+
+    title: str
+    place: float
+    worlds: int = 0
+    slack: float = 0.0
+
+
+LEVELS = {
+    "level-1": NamedPlace("beginner", 6),
+    "level-2": NamedPlace("intermediate", 7),
+    "level-3": NamedPlace("advanced", 8),
+    "level-4": NamedPlace("expert", 9, 128, 4.0),
+}
 # Ratings that are considered, on the ladder's scale (``agents.rating``).
 GRID = np.arange(-2900.0, 401.0, 20.0)
 # What strangers are like: most of them are beginners or better.
@@ -55,28 +80,43 @@ STRANGER = np.exp(-np.square((GRID - _STRANGER_MEAN) / _STRANGER_SPREAD) / 2)
 STRANGER = (1 - _ANYBODY) * STRANGER / STRANGER.sum() + _ANYBODY / len(GRID)
 
 
+def settings_at(place: float) -> dict[str, Any]:
+    """The settings of a place, as ``LevelSettings`` takes them."""
+    at = np.arange(NUM_PLACES)
+    found: dict[str, Any] = {name: round(float(np.interp(place, at, values)), 3) for name, values in DIAL.items()}
+    found |= {name: round(found[name]) for name in ("remembered_discards", "noticed_actions")}
+    habits = {name: round(float(np.interp(place, at, values)), 3) for name, values in HABITS.items()}
+    return found | {"habits": {name: value for name, value in habits.items() if value}}
+
+
+def manners_at(places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """How the network plays at places of the dial, ``float64[n]``: ``BEHAVIOUR[n]``, and its habits ``float64[n, NUM_WEIGHTS]``."""
+    behaviours, habits = np.zeros(len(places), BEHAVIOUR), np.zeros((len(places), NUM_WEIGHTS))
+    at = np.arange(NUM_PLACES)
+    for name, row in DIAL.items():
+        values = np.interp(places, at, row)
+        behaviours[name] = np.rint(values) if behaviours[name].dtype.kind == "u" else values
+    for name, row in HABITS.items():
+        habits[:, FEATURES.index(name)] = np.interp(places, at, row)
+    return behaviours, habits
+
+
 @dataclass(frozen=True)
 class Dial:
-    """What was measured at every place of ``PATH``.
+    """What was measured at every column of ``DIAL``.
 
     Attributes:
         points: points per hand against players of each rating of ``GRID``, ``float64[places, G]``: falling with the rating, rising with
             the place.
         deviations: standard deviations of the points of a hand, the player's own luck subtracted, ``float64[places]``.
+        curve: covariance of the features of a hand's choices, ``float64[NUM_WEIGHTS, NUM_WEIGHTS]`` (``agents.levels.coach``).
         network: SHA-256 of the network's weights.
     """
 
     points: np.ndarray
     deviations: np.ndarray
+    curve: np.ndarray
     network: str
-
-    def behaviours(self, places: np.ndarray) -> np.ndarray:
-        """How it plays at places of the dial, ``float64[n]``: ``BEHAVIOUR[n]``."""
-        found = np.zeros(len(places), BEHAVIOUR)
-        for name in PATH:
-            values = np.interp(places, np.arange(NUM_PLACES), PATH[name])
-            found[name] = np.rint(values) if found[name].dtype.kind == "u" else values
-        return found
 
     def expected(self, places: np.ndarray) -> np.ndarray:
         """Points per hand at places of the dial against each rating, ``float64[n, G]``."""
@@ -120,7 +160,7 @@ class Dial:
 
     @property
     def ratings(self) -> np.ndarray:
-        """The rating of an opponent with whom each place of ``PATH`` is even, ``float64[places]``."""
+        """The rating of an opponent with whom each column of ``DIAL`` is even, ``float64[places]``."""
         return np.array([np.interp(0.0, row[::-1], GRID[::-1]) for row in self.points])
 
 
@@ -129,6 +169,5 @@ def shipped_dial() -> Dial:
     """The dial that ships, as ``python -m benchmarks.data.dial`` wrote it."""
     document: Any = parse_json(read_bytes(DATA))
     rows = document["places"]
-    return Dial(
-        np.array([row["points"] for row in rows]), np.array([row["deviation"] for row in rows]), document["network"]
-    )
+    points, deviations = (np.array([row[name] for row in rows]) for name in ("points", "deviation"))
+    return Dial(points, deviations, square(document["curve"]), document["network"])

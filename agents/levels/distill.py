@@ -16,7 +16,6 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from agents.levels.action_choice import TASTE, choose, draw_tastes
 from agents.levels.player import LevelPlayer
 from agents.network.nets import Actor
 from ginenv.engine.actions import NUM_ACTIONS, PHASE_LAYOFF, PHASE_SPREAD
@@ -122,20 +121,26 @@ def _play(level: LevelPlayer, seed: int) -> Iterator[_Examples]:
 
 def _label(level: LevelPlayer, views: np.ndarray) -> tuple[np.ndarray, _Examples]:
     """The level's actions, and what it wants the student to learn, of positions that its network decides."""
-    behaviours = np.repeat(level.behaviour, len(views))
+    behaviours, biases = level.manner(None, len(views))
     seen = level._see(views, behaviours)
-    inputs, _, legal, words = seen
-    logits = level._logits(views, seen, None)
-    tastes, actions = np.zeros(len(views), TASTE), np.empty(len(views), np.int64)
-    draw_tastes(views, behaviours, level.seed & 0xFFFFFFFF, tastes)
-    preferred = logits.copy()
-    choose(views, behaviours, tastes, preferred, legal, words, actions, np.zeros_like(logits))
+    wanted = biased_logits(level, views)
+    actions, _ = level.draw(views, behaviours, np.zeros_like(biases), seen, preferred := wanted.copy(), False)
     decided = np.flatnonzero(~np.isin(views["phase"], (PHASE_SPREAD, PHASE_LAYOFF)))
     preferred = np.where(action_masks(views[decided]) > 0, preferred[decided], -np.inf)
     behind = preferred.max(1, keepdims=True) - preferred
     weights = np.maximum(np.exp(-np.maximum(behind - level.behaviour["max_logit_gap"][0] - 0.5, 0)), _MIN_WEIGHT)
     weights = np.where(behind < 1e6, weights, 0).astype(np.float32)
-    return actions, (inputs[decided], logits[decided], weights)
+    return actions, (seen[0][decided], wanted[decided], weights)
+
+
+def biased_logits(level: LevelPlayer, views: np.ndarray) -> np.ndarray:
+    """A level's logits on the scale on which it chooses, its biases included: ``float32[n, 107]``."""
+    behaviours, biases = level.manner(None, len(views))
+    behaviours["hand_taste"], behaviours["max_extra_deadwood"] = 0, 1000
+    seen = level._see(views, behaviours)
+    logits = level._logits(views, seen, behaviours)
+    level.draw(views, behaviours, biases, seen, logits)
+    return logits
 
 
 def _step(actor: Actor, optimiser: torch.optim.Optimizer, examples: _Examples, rows: np.ndarray) -> None:

@@ -1,43 +1,42 @@
-"""A level on disk: a checkpoint's directory plus ``level.json``, which says what the level is and how it was made.
+"""A level: a network, a place on the dial, and what it has learned of the game.
 
-A level that adapts also has ``responses.json``: how it responds to what it knows of an opponent. Until it has been
-shown a hand, it plays by its network alone.
+On disk it is a checkpoint's directory with ``level.json``. Levels 1 to 4 need none: they are named places of the network that ships.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, field_validator
 
-from agents.config import Config, parse_config
-from agents.files import read_json_object, write_json
-from agents.levels.action_choice import BEHAVIOUR
-from agents.levels.responses import RESPONSES, Responses, read_responses
-from agents.network.metadata import METADATA, WEIGHTS
-from ginenv.errors import GinError, did_you_mean, quoted
+from agents.config import Config, override, parse_config
+from agents.files import read_json_object, replacing, write_json, writing
+from agents.levels.choice import BEHAVIOUR
+from agents.levels.dial import LEVELS, NUM_PLACES, Dial, settings_at, shipped_dial
+from agents.levels.memory import Learned, fresh_skill
+from agents.network.metadata import METADATA, WEIGHTS, read_metadata
+from agents.opponent_model.features import FEATURES
+from ginenv.errors import GinError, did_you_mean, quoted, unknown_name
 from ginenv.tables.player_names import not_a_directory, player_names
 
 if TYPE_CHECKING:
-    from agents.levels.dial import Dial
     from agents.network.nets import Actor
     from agents.network.numpy_actor import NumpyActor
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 # The file that turns a checkpoint's directory into a level's.
 LEVEL = "level.json"
-FILES = (WEIGHTS, METADATA, LEVEL)
-INSTALLED = Path(__file__).resolve().parent / "installed"
-NAMES = ("level-1", "level-2", "level-3", "level-4")
+NAMES = tuple(LEVELS)
 # The level that is everybody's equal: the network that ships, at the strength of whom it plays.
 MATCHED = "matched"
-# ``growth`` is reached after the first number of hands; the second is that of the logarithm's beginning, which is nearly linear.
-PACE_HANDS, _FIRST_HANDS = 500, 20
+_SHIPPED = Path(__file__).resolve().parents[1] / "data" / "network"
 
 
 class LevelError(GinError):
@@ -45,22 +44,19 @@ class LevelError(GinError):
 
 
 class LevelSettings(Config):
-    """What a level is, apart from its network.
+    """What a level is, apart from its network: its place on the dial.
 
     Attributes:
         title: in one word.
         remembered_discards: how many of the discard pile's last cards it remembers (32: all).
         noticed_actions: what it notices of the opponent's choices: 0 nothing, 1 what it took and discarded, 2 also what it refused.
-        temperature: of its discards and knocks: 0 plays the most probable action, 1 the network's policy; a higher one errs more.
+        temperature: of its discards and knocks: 0 plays the most probable action, 1 the policy, softened; a higher one errs more.
         draw_temperature: the same for its draws, where errors cost the most.
         max_logit_gap: actions whose logits, after all additions, are further than this below the best one are never played.
         max_extra_deadwood: how much more deadwood than the best discard a discard may leave.
         hand_taste: strength of the taste for sets, runs and early knocks that is drawn for each hand, in logits.
-        high_card_bias: subtracted from the logit of a discard for every ten points of the card.
-        upcard_bias: added to the logit of taking the upcard.
-        knock_bias: added to the logit of a knock.
-        growth: points per hand that it gains on everybody within its first 500 hands, all opponents on record together. It goes on
-            with the logarithm of hands: after 5,000 it has gained 1.7 times as much. 0: it gains nothing on everybody.
+        habits: what it does too often (or too seldom, below 0), in logits, by feature of a choice
+            (``agents.opponent_model.features.FEATURES``).
         worlds: worlds of the search that makes its choices; 0: no search, its network makes them.
         slack: of that search (see ``agents.search.SearchConfig``).
     """
@@ -70,19 +66,20 @@ class LevelSettings(Config):
     noticed_actions: int = Field(2, ge=0, le=2)
     temperature: float = Field(1.0, ge=0, le=1000)
     draw_temperature: float = Field(1.0, ge=0, le=1000)
-    max_logit_gap: float = Field(6.0, ge=0, le=1000)
+    max_logit_gap: float = Field(2.0, ge=0, le=1000)
     max_extra_deadwood: float = Field(12.0, ge=0, le=100)
     hand_taste: float = Field(0.0, ge=0, le=10)
-    high_card_bias: float = Field(0.0, ge=-10, le=10)
-    upcard_bias: float = Field(0.0, ge=-10, le=10)
-    knock_bias: float = Field(0.0, ge=-10, le=10)
-    growth: float = Field(0.0, ge=0, le=10)
+    habits: dict[str, Annotated[float, Field(ge=-10, le=10)]] = Field(default_factory=dict)
     worlds: int = Field(0, ge=0, le=4096)
     slack: float = Field(0.0, ge=0, le=10)
 
-    def gained(self, hands: np.ndarray) -> np.ndarray:
-        """Points per hand that it has gained on everybody after given numbers of hands: ``int[n]`` to ``float64[n]``."""
-        return self.growth * np.log1p(np.asarray(hands) / _FIRST_HANDS) / np.log1p(PACE_HANDS / _FIRST_HANDS)
+    @field_validator("habits")
+    @classmethod
+    def _habits_are_features(cls, habits: dict[str, float]) -> dict[str, float]:
+        for name in habits:
+            if name not in FEATURES:
+                raise ValueError(unknown_name("habit", name, FEATURES))
+        return habits
 
     @property
     def behaviour(self) -> np.ndarray:
@@ -92,6 +89,11 @@ class LevelSettings(Config):
             record[name] = getattr(self, name)
         return record
 
+    @property
+    def biases(self) -> np.ndarray:
+        """Its habits as biases of its choices, ``float64[NUM_WEIGHTS]``."""
+        return np.array([self.habits.get(name, 0.0) for name in FEATURES])
+
 
 class LevelFile(Config):
     """What ``level.json`` holds.
@@ -99,30 +101,32 @@ class LevelFile(Config):
     Attributes:
         format: version of the file's format.
         name: such as ``level-2``.
-        settings: what the level is (``LevelSettings``); omitted settings have their defaults.
+        settings: its place on the dial.
+        learned: what it has learned of the game; ``None`` as installed.
         weights_sha256: of the network's weights.
         about: how it was made.
     """
 
-    format: Literal[3] = FORMAT_VERSION
+    format: Literal[4] = FORMAT_VERSION
     name: str
-    settings: dict[str, Any] = Field(default_factory=dict)
+    settings: LevelSettings
+    learned: Learned | None = None
     weights_sha256: str
     about: dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Level:
-    """A level as installed; nothing that it learns changes it.
+    """A level as it is before it plays; nothing that it learns in play changes it.
 
     Attributes:
         name: such as ``level-2``.
-        directory: holds its files.
-        settings: what it is.
+        directory: holds its network.
+        settings: its place on the dial.
         actor: its network, in torch or in NumPy.
-        responses: how it responds to what it knows of its opponents; ``None`` for a level that learns nothing.
+        weights_sha256: of the network.
+        learned: what it had learned of the game when it was written; ``None`` as installed.
         about: how it was made.
-        digest: SHA-256 over its files; levels with the same digest are the same.
         dial: for ``matched``: how it changes its strength.
     """
 
@@ -130,51 +134,31 @@ class Level:
     directory: Path
     settings: LevelSettings
     actor: Actor | NumpyActor
-    responses: Responses | None
+    weights_sha256: str
+    learned: Learned | None
     about: dict[str, Any]
-    digest: str
     dial: Dial | None = None
 
     def __repr__(self) -> str:
         return f"<Level {self.name}, sha256 {self.digest[:12]}>"
 
     @property
-    def learns(self) -> bool:
-        """Whether it can learn about its opponents."""
-        return self.responses is not None or self.dial is not None
+    def digest(self) -> str:
+        """SHA-256 of what decides how it plays; levels with the same digest are the same."""
+        parts = [self.weights_sha256, self.settings.model_dump(mode="json"), self.learned and self.learned.model_dump()]
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
     @property
     def ships(self) -> bool:
         """Whether it is one of those that ship with the package."""
-        return self.dial is not None or self.directory == INSTALLED / self.name
+        return self.directory == _SHIPPED
 
-    def check_files(self) -> None:
-        """Refuses ``matched``, which has no files of its own.
-
-        Raises:
-            LevelError: if it is that one.
-        """
-        if self.dial is not None:
-            raise LevelError(
-                f"{self.name} is the network that ships, at its opponent's strength: it cannot be copied, fitted or measured as a level"
-            )
-
-    def logit_bias(self, distances: np.ndarray, hands: np.ndarray) -> np.ndarray | None:
-        """The biases of its choices against some opponents.
-
-        Args:
-            distances: how far each is from other people (``Posteriors.distances``), ``float32[n, NUM_WEIGHTS]``.
-            hands: number of hands that it has learned from in all, ``int64[n]``.
-
-        Returns:
-            ``float64[n, NUM_WEIGHTS]``; ``None`` for a level that learns nothing.
-        """
-        return None if self.responses is None else self.responses.logit_bias(distances, self.settings.gained(hands))
-
-    def gained(self, hands: int) -> float:
-        """Points per hand that it has gained on everybody after some hands: no more than its responses can."""
-        most = 0.0 if self.responses is None else self.responses.gains[-1, 1]
-        return float(min(most, self.settings.gained(np.array([hands]))[0]))
+    @property
+    def skill(self) -> np.ndarray:
+        """Its own biases with their precision, before it plays: ``POSTERIOR[1]``."""
+        if self.learned is not None:
+            return self.learned.record
+        return fresh_skill(self.settings.biases, shipped_dial().curve)
 
     def with_settings(self, **changes: Any) -> Level:
         """The same level with some settings changed.
@@ -185,22 +169,13 @@ class Level:
         settings = parse_config(self.settings.model_dump() | changes, LevelSettings, f"level {self.name}")
         return replace(self, settings=settings)
 
-
-def files_of(directory: Path) -> tuple[str, ...]:
-    """The files of a level, in the order in which its digest reads them."""
-    return FILES + ((RESPONSES,) if (directory / RESPONSES).is_file() else ())
-
-
-def digest_of(directory: Path, files: Sequence[str] = ()) -> str:
-    """SHA-256 over the files of a level, or over some of them: ``FILES`` alone determine how it plays while it learns nothing."""
-    digest = hashlib.sha256()
-    for name in files or files_of(directory):
-        try:
-            content = (directory / name).read_bytes()
-        except OSError as error:
-            raise LevelError(f"level {directory}: {name} cannot be read ({error.strerror})") from None
-        digest.update(f"{name} {len(content)}\n".encode() + content)
-    return digest.hexdigest()
+    def write(self, directory: Path) -> None:
+        """Writes the file that turns a directory with its checkpoint into the level."""
+        file = LevelFile(
+            name=self.name, settings=self.settings, learned=self.learned, weights_sha256=self.weights_sha256,
+            about=self.about,
+        )  # fmt: skip
+        write_json(directory / LEVEL, file.model_dump(mode="json"))
 
 
 def _load_actor(directory: Path, numpy: bool) -> tuple[Actor | NumpyActor, dict[str, Any]]:
@@ -214,26 +189,25 @@ def _load_actor(directory: Path, numpy: bool) -> tuple[Actor | NumpyActor, dict[
     return load_checkpoint(directory)
 
 
-def _load_matched(numpy: bool) -> Level:
-    """The network that ships, with its dial."""
-    from agents.levels.dial import PATH, shipped_dial
+def _load_shipped(name: str, numpy: bool) -> Level:
+    """A named place of the network that ships, or ``matched``, which has the whole dial."""
+    if name == MATCHED:
+        dial: Dial | None = shipped_dial()
+        values = settings_at(NUM_PLACES - 1) | {"title": "your equal"}
+    else:
+        title, place, worlds, slack = LEVELS[name]
+        dial, values = None, settings_at(place) | {"title": title, "worlds": worlds, "slack": slack}
+    actor, metadata = _load_actor(_SHIPPED, numpy and not values.get("worlds"))
+    settings = parse_config(values, LevelSettings, name)
+    return Level(name, _SHIPPED, settings, actor, metadata["weights_sha256"], None, metadata["about"], dial)
 
-    top = {name: values[-1] for name, values in PATH.items()}
 
-    directory = Path(__file__).resolve().parents[1] / "data" / "network"
-    actor, metadata = _load_actor(directory, numpy)
-    settings = parse_config({"title": "your equal"} | top, LevelSettings, MATCHED)
-    digest = digest_of(directory, FILES[:2])
-    return Level(MATCHED, directory, settings, actor, None, metadata["about"], digest, shipped_dial())
-
-
-def load_level(name: str | int | Path, with_responses: bool = True, numpy: bool = False) -> Level:
+def load_level(name: str | int | Path, numpy: bool = False) -> Level:
     """Loads a level by its name, its number or its directory, and checks it.
 
     Args:
         name: what to load; a ``Path`` is always a directory, even if an installed level has the same name.
         numpy: whether its network computes in NumPy, without torch; a level that searches needs torch.
-        with_responses: ``False`` ignores its responses: it then learns nothing, and they need not be sound.
 
     Raises:
         GinError: if there is no such level, or one of its files is missing, damaged or of another version.
@@ -242,10 +216,10 @@ def load_level(name: str | int | Path, with_responses: bool = True, numpy: bool 
     if name == "":
         raise LevelError(f"the level's name is empty; {allowed}")
     is_path = isinstance(name, Path)
-    if name == MATCHED:
-        return _load_matched(numpy)
     text = f"level-{name}" if str(name).isdecimal() and not is_path else str(name)
-    directory = INSTALLED / text if text in NAMES and not is_path else Path(text)
+    if text in (*NAMES, MATCHED) and not is_path:
+        return _load_shipped(text, numpy)
+    directory = Path(text)
     if not (directory / LEVEL).is_file():
         if directory.is_dir():
             raise LevelError(f"{directory} is not a level's directory: it has no {LEVEL}; gin levels build makes one")
@@ -259,19 +233,93 @@ def load_level(name: str | int | Path, with_responses: bool = True, numpy: bool 
     if values.get("format") != FORMAT_VERSION:
         raise LevelError(f"{source}: format is {quoted(values.get('format'))}, but this version reads {FORMAT_VERSION}")
     file: LevelFile = parse_config(values, LevelFile, source)
-    settings = parse_config(file.settings, LevelSettings, source)
-    actor, metadata = _load_actor(directory, numpy and not settings.worlds)
+    actor, metadata = _load_actor(directory, numpy and not file.settings.worlds)
     if metadata["weights_sha256"] != file.weights_sha256:
         raise LevelError(f"{source}: {LEVEL} belongs to other weights than those beside it")
-    responses = (
-        read_responses(directory / RESPONSES, source) if with_responses and (directory / RESPONSES).is_file() else None
-    )
-    return Level(file.name, directory, settings, actor, responses, file.about, digest_of(directory))
+    return Level(file.name, directory, file.settings, actor, file.weights_sha256, file.learned, file.about)
 
 
-def write_level_json(
-    directory: Path, name: str, settings: LevelSettings, weights_sha256: str, about: dict[str, Any]
-) -> None:
-    """Writes the file that turns a checkpoint's directory into a level's."""
-    file = LevelFile(name=name, settings=settings.model_dump(mode="json"), weights_sha256=weights_sha256, about=about)
-    write_json(directory / LEVEL, file.model_dump())
+def read_settings(title: str, like: str = "", changes: Sequence[str] = ()) -> LevelSettings:
+    """Settings for a level to be built.
+
+    Args:
+        title: of the level, if ``like`` is empty.
+        like: name or directory of a level whose settings are taken; the defaults when empty.
+        changes: settings that differ, as ``key=value``.
+
+    Raises:
+        GinError: if there is no such level, or a setting does not exist or is out of range.
+    """
+    values = load_level(like).settings.model_dump() if like else {"title": title}
+    return parse_config(override(values, changes), LevelSettings, f"level {title}")
+
+
+def build_level(directory: Path, settings: LevelSettings, source: Path, replace: bool = False) -> Level:
+    """Makes a level from a checkpoint.
+
+    Args:
+        directory: of the level, which is named after it.
+        settings: its place on the dial.
+        source: directory of the network, or of a training run, whose best checkpoint is taken.
+        replace: whether it may replace a level that is there already.
+
+    Raises:
+        GinError: if a checkpoint cannot be used, or the directory holds a level that may not be replaced or anything else; nothing is
+            written then.
+    """
+    if not (directory / LEVEL).is_file():
+        _refuse_full(directory)
+    elif not replace:
+        raise LevelError(f"{directory} holds a level already; name another directory, or replace it (--replace)")
+    if not source.is_dir():
+        raise LevelError(f"{source} is not the directory of a run or of a checkpoint: there is no such directory")
+    checkpoint = source / "best" if (source / "best" / METADATA).is_file() else source
+    for file in (WEIGHTS, METADATA):
+        if not (checkpoint / file).is_file():
+            raise LevelError(f"{source} is not the directory of a run or of a checkpoint: it has no {file}")
+    with writing(directory), replacing(directory) as made:
+        metadata = _copy_network(checkpoint, made)
+        trained = metadata["about"]
+        about = {key: trained.get(key) for key in ("decisions", "minutes", "command", "parent", "versions")}
+        config = trained.get("config")
+        about["seed"] = config.get("seed") if isinstance(config, dict) else None
+        actor, _ = _load_actor(made, False)
+        Level(directory.name, made, settings, actor, metadata["weights_sha256"], None, about).write(made)
+        load_level(made)
+    return load_level(directory)
+
+
+def copy_level(level: str, to: Path, learned: Learned | None = None) -> Level:
+    """Copies a level to a directory of its own.
+
+    Args:
+        level: name or directory, of somebody else's making perhaps.
+        to: a directory, new or empty.
+        learned: what it has learned since, which the copy begins with.
+
+    Raises:
+        GinError: if anything is wrong with it, or ``to`` is there already or cannot be written; nothing is written then.
+    """
+    found = load_level(level)
+    if found.dial is not None:
+        raise LevelError(f"{found.name} is no place, but the whole dial: it cannot be copied as a level")
+    _refuse_full(to)
+    with writing(to), replacing(to) as made:
+        _copy_network(found.directory, made)
+        replace(found, learned=learned or found.learned).write(made)
+    return load_level(to)
+
+
+def _copy_network(source: Path, made: Path) -> dict[str, Any]:
+    """Copies a checkpoint without its critic and its strength, which is not the level's; returns its metadata."""
+    for file in (WEIGHTS, METADATA):
+        shutil.copyfile(source / file, made / file)
+    metadata: dict[str, Any] = read_metadata(made) | {"critic": None}
+    metadata.pop("measured", None)
+    write_json(made / METADATA, metadata)
+    return metadata
+
+
+def _refuse_full(directory: Path) -> None:
+    if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
+        raise LevelError(f"{directory} is there already and is not an empty directory; name another one")

@@ -1,25 +1,29 @@
-"""``matched``: a level that plays as strongly as whom it plays.
+"""``matched``: a level that plays as strongly as whom it plays, and the ratings that it gives people.
 
-It estimates how strong the opponent is from the points of every hand, less its own luck, and sets its dial (``agents.levels.dial``) so
-that the next hand is even.
+It estimates how strong the opponent is from the points of every hand, less its own luck, and goes to the place of the dial
+(``agents.levels.dial``) where the next hand is even.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from pathlib import Path
+
 import numpy as np
 
+from agents.levels.dial import LEVELS, NUM_PLACES, manners_at, shipped_dial
 from agents.levels.level import MATCHED, Level, load_level
-from agents.levels.own_luck import OwnLuck
+from agents.levels.own_luck import own_luck
 from agents.levels.player import LevelPlayer, open_profile
-from agents.levels.profile import Profile
-from agents.network.inputs import HeuristicFeatures
-from ginenv.engine.actions import NUM_ACTIONS
+from agents.levels.profile import Profile, read_strength
 from ginenv.engine.state import as_batch
 from ginenv.errors import GinError, must_be
 from ginenv.view.view import VIEW
 
-# How many of the discard pile's cards can be remembered, and how much of the opponent's choices can be noticed.
-_MEMORIES, _ATTENTIONS = 33, 3
+# Hands by which a rating is compared with an earlier one.
+_BACK = 50
+# An interval that is wider than this says too little for a number.
+_WIDE = 150.0
 
 
 class MatchedPlayer(LevelPlayer):
@@ -42,44 +46,37 @@ class MatchedPlayer(LevelPlayer):
         place: float | None = None,
     ) -> None:
         super().__init__(level, seed, learn, profile)
-        assert level.dial is not None
-        self.dial, self.place, self.luck = level.dial, place, OwnLuck()
-        bounds = [(memory, attention) for memory in range(_MEMORIES) for attention in range(_ATTENTIONS)]
-        self.features = HeuristicFeatures(bounds)
-
-    @property
-    def shares_choices(self) -> bool:
-        """No: it plays each opponent in its own way."""
-        return False
+        self.dial, self.place = shipped_dial(), place
 
     def places(self, slots: np.ndarray | None, n: int) -> np.ndarray:
         """Where on the dial it meets each opponent, ``float64[n]``."""
         if self.place is not None:
             return np.full(n, self.place)
         rows = self.rows_of(slots if self.learns else None, n)
-        return self.dial.even_places(self.opponents.strengths[rows])
+        return self.dial.even_places(self.memory.strengths[rows])
 
-    def act_with_policy(self, views: np.ndarray, slots: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Actions, and the probabilities of all (``ginenv.tables.players.KnownPolicy``)."""
-        views = as_batch(views, VIEW, "VIEW")
-        policy = np.zeros((len(views), NUM_ACTIONS), np.float32)
-        behaviours = self.dial.behaviours(self.places(slots, len(views)))
-        remembered, noticed = (behaviours[name].astype(np.int64) for name in ("remembered_discards", "noticed_actions"))
-        self.features.kinds = _ATTENTIONS * remembered + noticed
-        if slots is not None and self.learns and len(views):
-            self.luck.add(views, np.asarray(slots))
-        return self.choose(views, None, policy, behaviours), policy
+    def manner(self, slots: np.ndarray | None, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """How it plays against each opponent (as ``LevelPlayer.manner``): by the place alone."""
+        return manners_at(self.places(slots, n))
 
     def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
         """Learns from finished hands; a profile is written before this returns."""
         if not self.learns or slots is None:
             return
         views, slots = as_batch(views, VIEW, "VIEW"), np.asarray(slots)
-        results = self.places(slots, len(views)), views["points"] - self.luck.take(views, slots)
-        if self.profile is None:
-            self.opponents.rate(self.dial, self.rows_of(slots, len(views)), *results)
-        else:
-            self.learn_into_profile(views, results)
+        margins = self.margins(views, slots)
+        places = self.places(slots, len(views))
+        if self.profile is not None:
+            self.learn_into_profile(views, results=(places, margins))
+            return
+        strengths = self.memory.strengths
+        for row, place, margin in zip(self.rows_of(slots, len(views)), places, margins, strict=True):
+            strengths[row] = self.dial.updated(strengths[row][None], np.array([place]), np.array([margin]))[0]
+
+    def margins(self, views: np.ndarray, slots: np.ndarray) -> np.ndarray:
+        """The points of finished hands, own luck subtracted: ``VIEW[n]`` and ``int64[n]`` to ``float64[n]``."""
+        decisions, _, hands = self._in_play.take(views, slots)
+        return views["points"] - own_luck(decisions, hands, len(views))
 
 
 def make_matched(
@@ -103,9 +100,7 @@ def make_matched(
     Raises:
         GinError: if its profile or the opponent's name cannot be used, or options contradict each other.
     """
-    level = load_level(MATCHED, numpy=numpy)
-    assert level.dial is not None
-    ratings, place = level.dial.ratings, None
+    level, ratings, place = load_level(MATCHED, numpy=numpy), shipped_dial().ratings, None
     if rating is not None:
         if not ratings[0] <= rating <= ratings[-1]:
             raise GinError(must_be("rating", f"from {ratings[0]:.0f} to {ratings[-1]:.0f}", rating))
@@ -114,3 +109,72 @@ def make_matched(
         place = float(np.interp(rating, ratings, np.arange(len(ratings))))
     stored_profile = open_profile(level, profile, opponent, adapt, "adapt")
     return MatchedPlayer(level, seed, adapt and rating is None, stored_profile, place)
+
+
+@dataclass(frozen=True)
+class PersonRating:
+    """A person's rating, on the scale of the ladder (``agents.rating``).
+
+    Attributes:
+        rating: the present one.
+        low: lower end of its 95 % interval.
+        high: its upper end.
+        hands: hands that it rests on.
+        past: the rating after each of the last hands.
+    """
+
+    rating: float
+    low: float
+    high: float
+    hands: int
+    past: list[int]
+
+    def __str__(self) -> str:
+        if self.high - self.low > _WIDE:
+            return f"rating {self.among_levels}"
+        return f"rating {_signed(self.rating)} ({_signed(self.low)} to {_signed(self.high)})"
+
+    @property
+    def among_levels(self) -> str:
+        """Its place between the levels, in words."""
+        ratings = np.interp([one.place for one in LEVELS.values()], np.arange(NUM_PLACES), shipped_dial().ratings)
+        above = int(np.searchsorted(ratings, self.rating))
+        names = list(LEVELS)
+        if above in (0, len(names)):
+            return f"{'below' if above == 0 else 'above'} {names[min(above, len(names) - 1)]}, not sure yet"
+        return f"between {names[above - 1]} and {names[above]}, not sure yet"
+
+    @property
+    def moved(self) -> str:
+        """How it has moved, in words; empty in the first hands and while it is not sure."""
+        if len(self.past) < 2 or self.high - self.low > _WIDE:
+            return ""
+        back = min(_BACK, len(self.past) - 1)
+        hands = f"{back} hand{'s' * (back > 1)}"
+        return f"{hands} earlier it was {_signed(self.past[-1 - back])}"
+
+    def sentence(self, whose: str) -> str:
+        """All of it in words that begin with whose it is, such as ``Your``."""
+        hands = f"{self.hands} hand{'s' * (self.hands != 1)}"
+        return f"{whose} {self} after {hands} against {MATCHED}{'; ' * bool(self.moved)}{self.moved}."
+
+
+def _signed(rating: float) -> str:
+    return f"{rating:+.0f}".replace("-", "\N{MINUS SIGN}")
+
+
+def person_rating(home: Path, person: str) -> PersonRating | None:
+    """A person's rating; ``None`` where ``matched`` has not played the person.
+
+    Args:
+        home: directory with what levels have learned.
+        person: the name.
+
+    Raises:
+        LevelError: if the file that holds it is damaged.
+    """
+    strength = read_strength(home, person)
+    if strength is None:
+        return None
+    rating, low, high = shipped_dial().rating(np.array(strength.posterior))
+    return PersonRating(rating, low, high, strength.hands, strength.ratings)

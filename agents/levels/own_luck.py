@@ -16,8 +16,6 @@ from ginenv.engine.jit import ctz, kernel, mix
 
 # Hands of the opponent that are sampled for each deal and draw.
 _WORLDS = 4
-# Hands in play at once; of more, the oldest lose their luck.
-_MAX_HANDS = 10_000
 _DEAL = np.uint64(0x452821E638D01377)
 
 
@@ -70,52 +68,47 @@ def _order_deck(states):
                 at += 1
 
 
-class OwnLuck:
-    """Adds up one player's luck in the hands that it has in play, by the value function that ships."""
+def own_luck(views: np.ndarray, hands: np.ndarray, count: int) -> np.ndarray:
+    """One player's luck in finished hands, in points, by the value function that ships.
 
-    def __init__(self) -> None:
-        self.value = shipped_value()
-        # By slot and the hand's own random word: its luck in points, and up to where the record has been read.
-        self._hands: dict[tuple[int, int], tuple[float, int]] = {}
+    Args:
+        views: the player's decisions in them, in their order: ``VIEW[n]``.
+        hands: which hand each is of, ``int64[n]``.
+        count: number of hands.
 
-    def add(self, views: np.ndarray, slots: np.ndarray) -> None:
-        """Adds the luck of the deals and draws that led to the decisions ``VIEW[n]`` in some slots, ``int64[n]``."""
-        keys = list(zip(slots.tolist(), views["hand_luck"].tolist(), strict=True))
-        seen = np.array([self._hands.get(key, (0.0, -1)) for key in keys])
-        luck, fresh = seen[:, 0], seen[:, 1] < views["num_history"]
-        # The luck of a deal is not known any more for a hand that was begun elsewhere.
-        is_first = (seen[:, 1] < 0) & (views["phase"] <= PHASE_DRAW) & (views["thrown"][:, 0] == 0)
-        drew = fresh & (views["phase"] == PHASE_DISCARD) & (views["drawn"] != NO_CARD)
-        if is_first.any():
-            luck[is_first] += self._deals(views[is_first])
-        if drew.any():
-            luck[drew] += self._draws(views[drew])
-        for key, points, read in zip(keys, luck.tolist(), views["num_history"].tolist(), strict=True):
-            self._hands[key] = points, read
-        while len(self._hands) > _MAX_HANDS:
-            del self._hands[next(iter(self._hands))]
+    Returns:
+        ``float64[count]``.
+    """
+    luck = np.zeros(count)
+    # The luck of a deal is not known any more for a hand that was begun elsewhere.
+    first = np.diff(hands, prepend=-1) > 0
+    is_deal = first & (views["phase"] <= PHASE_DRAW) & (views["thrown"][:, 0] == 0)
+    drew = (views["phase"] == PHASE_DISCARD) & (views["drawn"] != NO_CARD)
+    for chosen, measure in ((is_deal, _deals), (drew, _draws)):
+        if chosen.any():
+            np.add.at(luck, hands[chosen], measure(views[chosen]))
+    return luck
 
-    def take(self, views: np.ndarray, slots: np.ndarray) -> np.ndarray:
-        """The luck of finished hands, ``VIEW[n]`` and ``int64[n]`` to ``float64[n]``; it is forgotten then."""
-        keys = zip(slots.tolist(), views["hand_luck"].tolist(), strict=True)
-        return np.array([self._hands.pop(key, (0.0, 0))[0] for key in keys])
 
-    def _states(self, views: np.ndarray) -> np.ndarray:
-        states = np.zeros(_WORLDS * len(views), STATE)
-        _sample(views, states)
-        return states
+def _states(views: np.ndarray) -> np.ndarray:
+    states = np.zeros(_WORLDS * len(views), STATE)
+    _sample(views, states)
+    return states
 
-    def _mean(self, values: np.ndarray) -> np.ndarray:
-        return values.reshape(-1, _WORLDS).mean(axis=1)
 
-    def _deals(self, views: np.ndarray) -> np.ndarray:
-        views = views.copy()
-        _rewind(views)
-        states = self._states(views)
-        _order_deck(states)
-        sign = np.where(views["started"] == 1, 1.0, -1.0)
-        return sign * self._mean(self.value.deals(states)[:, 0])
+def _mean(values: np.ndarray) -> np.ndarray:
+    return values.reshape(-1, _WORLDS).mean(axis=1)
 
-    def _draws(self, views: np.ndarray) -> np.ndarray:
-        values = self.value.draws(self._states(views))[:, :, 0]
-        return self._mean(values[:, 0] - values[:, 1])
+
+def _deals(views: np.ndarray) -> np.ndarray:
+    views = views.copy()
+    _rewind(views)
+    states = _states(views)
+    _order_deck(states)
+    sign = np.where(views["started"] == 1, 1.0, -1.0)
+    return sign * _mean(shipped_value().deals(states)[:, 0])
+
+
+def _draws(views: np.ndarray) -> np.ndarray:
+    values = shipped_value().draws(_states(views))[:, :, 0]
+    return _mean(values[:, 0] - values[:, 1])

@@ -1,10 +1,10 @@
-"""A level as a player: it learns about its opponents from every hand that it observes, and adapts to each."""
+"""A level as a player: it learns about its opponents and, from its coach, about the game in every hand that it plays."""
 
 from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,17 +12,18 @@ import numpy as np
 
 from agents.config import parse_config
 from agents.files import check_directory
-from agents.levels.action_choice import TASTE, choose, draw_tastes, prepare
+from agents.levels.choice import FACTS, bias_policy, choose, prepare
+from agents.levels.coach import LESSON, Choices, learn, teach
 from agents.levels.level import Level, LevelError, load_level
-from agents.levels.opponent_memory import OpponentMemory
+from agents.levels.memory import HandsInPlay, Memory
 from agents.levels.profile import Profile
-from agents.levels.responses import SPACE, add_logit_bias
+from agents.network.bounds import EVERYTHING
 from agents.network.inputs import HeuristicFeatures
 from agents.network.numpy_actor import NumpyActor
 from agents.player_names import check_name
 from ginenv.engine.actions import NUM_ACTIONS
 from ginenv.engine.state import as_batch
-from ginenv.errors import GinError, check_integer, must_be
+from ginenv.errors import GinError, must_be
 from ginenv.tables.players import BasePlayer
 from ginenv.view.encoding import OBSERVATION_SIZE
 from ginenv.view.view import VIEW
@@ -32,49 +33,48 @@ if TYPE_CHECKING:
     from agents.search.config import SearchConfig
     from agents.search.player import SearchPlayer
 
+# How many of the discard pile's cards can be remembered, and how much of the opponent's choices can be noticed.
+_MEMORIES, _ATTENTIONS = 33, EVERYTHING + 1
 # Observations, whether a knock was declined, legal actions, random words.
-_Seen = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+Seen = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 class LevelPlayer(BasePlayer):
     """Plays a level.
 
-    Without a profile it knows one opponent per slot, until ``forget`` or ``reset``. With a profile it knows one named opponent, whose
-    record is kept on disk. What it knows of an opponent shifts its choices (``agents.levels.responses``).
+    Without a profile it knows one opponent per slot, until ``forget`` or ``reset``, and learns of the game in each slot apart. With a
+    profile it knows one named opponent and what everybody's hands have taught; both are kept on disk.
 
     Args:
-        level: as installed.
+        level: as it begins.
         seed: of its choices.
-        learn: whether it learns; ``False`` is the frozen default.
+        learn: whether it learns; ``False`` plays as it began.
         profile: where it keeps what it learns.
-        experience: hands that it is taken to have learned from before, with others: how far it has grown. They count for a level that
-            does not learn, too.
 
     Attributes:
-        opponents: the opponents that it knows, one row each; row 0 is the profile's opponent; without a profile it is for callers
-            without slots, about which nothing is learned.
+        memory: what it knows, one row each; row 0 is the profile's opponent; without a profile it is for callers without slots, about which
+            nothing is learned.
     """
 
-    def __init__(
-        self, level: Level, seed: int = 0, learn: bool = True, profile: Profile | None = None, experience: int = 0
-    ) -> None:
+    def __init__(self, level: Level, seed: int = 0, learn: bool = True, profile: Profile | None = None) -> None:
         super().__init__(seed)
-        self.level, self.profile, self.experience, self.name = level, profile, experience, level.name
-        self.learns = learn and level.learns
-        self.behaviour = level.settings.behaviour
+        self.level, self.profile, self.name, self.learns = level, profile, level.name, learn
+        self.behaviour, self.skill = level.settings.behaviour, level.skill
         self.actor = level.actor if isinstance(level.actor, NumpyActor) else _in_torch(level.actor)
-        self.features = HeuristicFeatures([(level.settings.remembered_discards, level.settings.noticed_actions)])
+        bounds = [(memory, attention) for memory in range(_MEMORIES) for attention in range(_ATTENTIONS)]
+        self.features = HeuristicFeatures(bounds)
         self.search = _search(level, self.policy) if level.settings.worlds else None
         if self.search is not None:
             self.search.reset(seed)
-        self.opponents = OpponentMemory() if profile is None else profile.memory()
+        self.memory = Memory(self.skill) if profile is None else profile.memory()
         self._rows: dict[int, int] = {}
-        self._space = np.zeros(1, SPACE)
+        self._in_play, self._facts = HandsInPlay(), np.zeros(1, FACTS)
 
     def with_profile(self, profile: Profile) -> LevelPlayer:
         """The same level with the memory of a profile; the network is shared."""
         player = copy.copy(self)
-        player.profile, player.learns, player.opponents, player._rows = profile, self.level.learns, profile.memory(), {}
+        player.profile, player.learns, player.memory, player._rows = profile, True, profile.memory(), {}
+        player._in_play = HandsInPlay()
         if self.search is not None:
             player.search = _search(self.level, player.policy)
             player.search.reset(self.seed)
@@ -85,11 +85,6 @@ class LevelPlayer(BasePlayer):
         """What the choices of its search depend on (``SearchConfig.decisive``); ``None`` if it does not search."""
         return None if self.search is None else self.search.search_settings
 
-    @property
-    def shares_choices(self) -> bool:
-        """Whether ``choose`` serves several opponents in one call, since what is known of each comes in as numbers."""
-        return self.search is None
-
     def rows_of(self, slots: np.ndarray | None, n: int) -> np.ndarray:
         """The row of each slot's opponent; with a profile all slots share one."""
         if slots is None or self.profile is not None:
@@ -99,8 +94,8 @@ class LevelPlayer(BasePlayer):
             row = self._rows.get(slot)
             if row is None:
                 row = self._rows[slot] = len(self._rows) + 1
-                if row >= len(self.opponents):
-                    self.opponents.widen(2 * row)
+                if row >= len(self.memory):
+                    self.memory.widen(2 * row)
             rows[i] = row
         return rows
 
@@ -109,23 +104,25 @@ class LevelPlayer(BasePlayer):
         super().reset(seed)
         if self.search is not None:
             self.search.reset(seed)
+        self._in_play.clear()
         if self.profile is None:
             self._rows.clear()
-            self.opponents.forget(np.arange(len(self.opponents)))
+            self.memory.forget(np.arange(len(self.memory)))
 
     def forget(self, slots: np.ndarray) -> None:
-        """Forgets the opponents in some slots, unless a profile keeps them."""
+        """Forgets the opponents in some slots, and what their hands taught, unless a profile keeps them."""
+        self._in_play.clear(np.asarray(slots))
         if self.profile is None:
             rows = [row for slot in np.asarray(slots).tolist() if (row := self._rows.get(slot)) is not None]
-            self.opponents.forget(np.array(rows, np.int64))
+            self.memory.forget(np.array(rows, np.int64))
 
-    def logit_bias(self, slots: np.ndarray | None, n: int) -> np.ndarray | None:
-        """The biases of its choices against each opponent, ``float64[n, NUM_WEIGHTS]``; ``None`` if it knows nothing."""
-        if not (self.learns or self.experience):
-            return None
-        rows = self.rows_of(slots, n)
-        distances = self.opponents.posteriors.distances(rows)
-        return self.level.logit_bias(distances, self.experience + self.opponents.hands_learned(rows))
+    def manner(self, slots: np.ndarray | None, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """How it plays against each opponent: ``BEHAVIOUR[n]``, and the biases of its choices, ``float64[n, NUM_WEIGHTS]``."""
+        if self.learns:
+            biases = self.memory.biases(self.rows_of(slots, n))
+        else:
+            biases = np.repeat(self.skill["mean"], n, 0)
+        return np.repeat(self.behaviour, n), biases
 
     def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
         """Chooses for every view (see ``ginenv.tables.players.Player``).
@@ -138,47 +135,62 @@ class LevelPlayer(BasePlayer):
     def act_with_policy(self, views: np.ndarray, slots: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """What ``act`` chooses, and with which probabilities (``ginenv.tables.players.KnownPolicy``); those of a search are not known."""
         views = as_batch(views, VIEW, "VIEW")
-        policy = np.zeros((len(views), NUM_ACTIONS), np.float32)
         if self.search is not None:
-            return self.search.act(views, slots), policy
-        return self.choose(views, self.logit_bias(slots, len(views)), policy), policy
+            return self.search.act(views, slots), np.zeros((len(views), NUM_ACTIONS), np.float32)
+        actions, policy, logits = self.choose(views, *self.manner(slots, len(views)))
+        self.note(views, slots, logits)
+        return actions, policy
+
+    def note(self, views: np.ndarray, slots: np.ndarray | None, logits: np.ndarray) -> None:
+        """Notes decisions until their hands end, if it learns; ``logits`` are the network's."""
+        if slots is not None and self.learns:
+            self._in_play.note(views, np.asarray(slots), logits)
 
     def choose(
-        self,
-        views: np.ndarray,
-        logit_bias: np.ndarray | None,
-        policy: np.ndarray | None = None,
-        behaviours: np.ndarray | None = None,
-    ) -> np.ndarray:
-        """Chooses by its network for every view, without regard to the opponents: ``VIEW[n]`` to ``int64[n]``.
+        self, views: np.ndarray, behaviours: np.ndarray, biases: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Chooses by its network for every view, without regard to the opponents.
 
         Args:
             views: ``VIEW[n]``.
-            logit_bias: of its choices, ``float64[n, NUM_WEIGHTS]``; ``None`` for none.
-            policy: ``float32[n, 107]``, given as zeros: the probabilities of all actions are written.
-            behaviours: how it behaves in each, ``BEHAVIOUR[n]``; as its settings say when left out.
-        """
-        return self._decide(views, logit_bias, policy, behaviours)[0]
+            behaviours: ``BEHAVIOUR[n]``.
+            biases: ``float64[n, NUM_WEIGHTS]``.
 
-    def _decide(
+        Returns:
+            The actions ``int64[n]``, the probabilities of all actions ``float32[n, 107]``, and the network's logits of the same shape.
+        """
+        seen = self._see(views, behaviours)
+        logits = self._logits(views, seen, behaviours)
+        return *self.draw(views, behaviours, biases, seen, logits.copy()), logits
+
+    def draw(
         self,
         views: np.ndarray,
-        logit_bias: np.ndarray | None,
-        policy: np.ndarray | None = None,
-        behaviours: np.ndarray | None = None,
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The choices, the logits from which they were drawn ``float32[n, 107]``, and the legal actions ``int64[n, 3]``; as ``choose``."""
-        behaviours = np.repeat(self.behaviour, len(views)) if behaviours is None else behaviours
-        seen = self._see(views, behaviours)
-        logits = self._logits(views, seen, logit_bias)
-        tastes = np.zeros(len(views), TASTE)
-        draw_tastes(views, behaviours, self.seed & 0xFFFFFFFF, tastes)
-        actions = np.empty(len(views), np.int64)
-        policy = np.zeros(logits.shape, np.float32) if policy is None else policy
-        choose(views, behaviours, tastes, logits, seen[2], seen[3], actions, policy)
-        return actions, logits, seen[2]
+        behaviours: np.ndarray,
+        biases: np.ndarray,
+        seen: Seen,
+        logits: np.ndarray,
+        softens: bool = True,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Chooses by logits, which are overwritten by those, biases included, that chance goes by; arguments as in ``choose``.
 
-    def _see(self, views: np.ndarray, behaviours: np.ndarray) -> _Seen:
+        Returns:
+            The actions, and the probabilities of all.
+        """
+        actions, policy = np.empty(len(views), np.int64), np.zeros(logits.shape, np.float32)
+        seed, (_, _, legal, words) = self.seed & 0xFFFFFFFF, seen
+        choose(views, behaviours, biases, seed, softens, logits, legal, words, self._facts, actions, policy)
+        return actions, policy
+
+    def policy(self, views: np.ndarray, slots: np.ndarray | None) -> np.ndarray:
+        """The logits that this level's search uses as its policy, ``float32[n, 107]``."""
+        behaviours, biases = self.manner(slots, len(views))
+        seen = self._see(views, behaviours)
+        logits = self._logits(views, seen, behaviours)
+        bias_policy(views, behaviours, biases, seen[2], self._facts, logits)
+        return logits
+
+    def _see(self, views: np.ndarray, behaviours: np.ndarray) -> Seen:
         """Bounded observations ``uint8[n, 520]``, declined knocks ``uint8[n]``, legal actions ``int64[n, 3]``, and random words."""
         n = len(views)
         rows, declined = np.empty((n, OBSERVATION_SIZE), np.uint8), np.empty(n, np.uint8)
@@ -186,36 +198,70 @@ class LevelPlayer(BasePlayer):
         prepare(views, behaviours, self.seed & 0xFFFFFFFF, rows, declined, legal, words)
         return rows, declined, legal, words
 
-    def policy(self, views: np.ndarray, slots: np.ndarray | None) -> np.ndarray:
-        """The logits that this level's search uses as its policy, ``float32[n, 107]``."""
-        n = len(views)
-        return self._logits(views, self._see(views, np.repeat(self.behaviour, n)), self.logit_bias(slots, n))
-
-    def _logits(self, views: np.ndarray, seen: _Seen, logit_bias: np.ndarray | None) -> np.ndarray:
-        observations, declined, legal, _ = seen
-        logits = self.actor.logits(views, observations, declined, self.features)
-        if logit_bias is not None:
-            add_logit_bias(views, self.behaviour[0], legal, logit_bias, self._space, logits)
-        return logits
+    def _logits(self, views: np.ndarray, seen: Seen, behaviours: np.ndarray) -> np.ndarray:
+        remembered, noticed = (behaviours[name].astype(np.int64) for name in ("remembered_discards", "noticed_actions"))
+        self.features.kinds = _ATTENTIONS * remembered + noticed
+        return self.actor.logits(views, seen[0], seen[1], self.features)
 
     def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
         """Learns from finished hands; a profile is written before this returns."""
         if not self.learns or slots is None:
             return
-        views = as_batch(views, VIEW, "VIEW")
+        views, slots = as_batch(views, VIEW, "VIEW"), np.asarray(slots)
+        lessons = self._lessons(views, slots)
         if self.profile is None:
-            self.opponents.learn(views, self.rows_of(slots, len(views)))
+            rows = self.rows_of(slots, len(views))
+            self.memory.opponents.learn(views, rows)
+            learn(lessons, rows, self.memory.skills)
         else:
-            self.learn_into_profile(views)
+            self.learn_into_profile(views, lessons)
 
-    def learn_into_profile(self, views: np.ndarray, results: tuple[np.ndarray, np.ndarray] | None = None) -> None:
-        """Learns from finished hands of the profile's opponent; ``results`` as for ``Profile.learn``."""
+    def _lessons(self, views: np.ndarray, slots: np.ndarray) -> np.ndarray:
+        """What finished hands teach, ``LESSON[n]``: its choices beside those of the network at full strength, which overlooks nothing."""
+        played, own, hands = self._in_play.take(views, slots)
+        if not len(own):
+            # A level that searches is taught by its search.
+            return np.zeros(len(views), LESSON)
+        behaviours, coach = np.repeat(self.behaviour, len(played)), self.coach_logits(played, own)
+        biases = self.memory.skills["mean"][self.rows_of(slots, len(views))][hands]
+        return teach(Choices(played, behaviours, biases, own, coach), hands, len(views))
+
+    def coach_logits(self, played: np.ndarray, own: np.ndarray) -> np.ndarray:
+        """The coach's logits for decisions ``VIEW[n]``, ``float32[n, 107]``; ``own`` are those for what the level saw."""
+        everything = np.repeat(self.behaviour, len(played))
+        everything["remembered_discards"], everything["noticed_actions"] = _MEMORIES - 1, EVERYTHING
+        if everything[0] == self.behaviour[0]:
+            return own.copy()
+        return self._logits(played, self._see(played, everything), everything)
+
+    def learn_into_profile(
+        self, views: np.ndarray, lessons: np.ndarray | None = None, results: tuple[np.ndarray, np.ndarray] | None = None
+    ) -> None:
+        """Learns from finished hands of the profile's opponent; arguments as of ``Profile.learn``."""
         assert self.profile is not None
         try:
-            self.opponents = self.profile.learn(views, results)
+            self.memory = self.profile.learn(views, lessons, results)
         except LevelError as error:
             # A full disk must not end a game: what was learned before is kept, on disk and in memory.
             warnings.warn(str(error), stacklevel=2)
+
+
+def act_together(player: LevelPlayer, asked: Sequence[tuple[LevelPlayer, np.ndarray, np.ndarray]]) -> list[np.ndarray]:
+    """The actions of one level with the memories of several people, decided in one call.
+
+    Args:
+        player: the level.
+        asked: the level with each memory, the views ``VIEW[n]``, and the slots ``int64[n]``.
+    """
+    if player.search is not None:
+        return [each.act(views, slots) for each, views, slots in asked]
+    manners = [each.manner(slots, len(views)) for each, views, slots in asked]
+    behaviours, biases = (np.concatenate(parts) for parts in zip(*manners, strict=True))
+    actions, _, logits = player.choose(np.concatenate([views for _, views, _ in asked]), behaviours, biases)
+    ends = np.cumsum([len(views) for _, views, _ in asked])[:-1]
+    for (each, views, slots), rows in zip(asked, np.split(logits, ends), strict=True):
+        each.note(views, slots, rows)
+    return np.split(actions, ends)
 
 
 def _in_torch(actor: Actor) -> FrozenActor:
@@ -248,7 +294,6 @@ def make_level(
     learn: bool = True,
     profile: str | None = None,
     opponent: str | None = None,
-    experience: int = 0,
     worlds: int | None = None,
     numpy: bool = False,
 ) -> LevelPlayer:
@@ -257,10 +302,9 @@ def make_level(
     Args:
         seed: of its choices.
         level: name, number or directory.
-        learn: ``False`` for the frozen default.
+        learn: ``False`` to play as it began.
         profile: directory in which it keeps what it learns.
         opponent: the opponent's name in the profile: 1 to 20 printable characters.
-        experience: hands that it is taken to have learned from before, 0 or more: how far it has grown on everybody.
         worlds: worlds of its search, instead of the level's own number.
         numpy: whether its network computes in NumPy, without torch: quicker to load, and half the memory.
 
@@ -270,8 +314,7 @@ def make_level(
     found = load_level(level, numpy=numpy)
     if worlds is not None:
         found = found.with_settings(worlds=worlds)
-    stored_profile = open_profile(found, profile, opponent, learn)
-    return LevelPlayer(found, seed, learn, stored_profile, check_integer("experience", experience, 0))
+    return LevelPlayer(found, seed, learn, open_profile(found, profile, opponent, learn))
 
 
 def open_profile(

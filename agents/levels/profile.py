@@ -17,28 +17,20 @@ from pydantic import Field
 
 from agents.config import Config, ConfigError, parse_config
 from agents.files import parse_json, private_directory, read_bytes, write_json
-from agents.levels.dial import GRID
+from agents.levels.coach import learn
+from agents.levels.dial import GRID, shipped_dial
 from agents.levels.level import MATCHED, Level, LevelError
-from agents.levels.opponent_memory import OpponentMemory
-from agents.opponent_model.features import NUM_WEIGHTS
-from agents.opponent_model.habits import COUNTS, NUM_HABITS
-from agents.opponent_model.posterior import square
+from agents.levels.memory import MAX_HANDS, Beliefs, Learned, Memory, beliefs
 from agents.player_names import canonical_name
 from ginenv.errors import quoted, unknown_name
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 DIRECTORY = "levels"
 
 # Characters of a level's name and of its digest in the name of its file.
 _NAME, _DIGEST = 40, 16
 # Ratings of the past that are stored.
 MAX_RATINGS = 500
-# Play cannot produce more hands than this, nor numbers as large as these.
-_MAX_HANDS, _LARGEST = 2**31, 1e12
-_Hands = Annotated[float, Field(ge=0, le=_MAX_HANDS)]
-_Number = Annotated[float, Field(ge=-_LARGEST, le=_LARGEST)]
-# Of the smallest to the largest eigenvalue of a precision: far above what rounding does to one.
-_CONDITION = 1e-11
 
 
 class Strength(Config):
@@ -52,38 +44,35 @@ class Strength(Config):
 
     posterior: list[Annotated[float, Field(ge=0, le=1)]] = Field(min_length=len(GRID), max_length=len(GRID))
     ratings: list[int] = Field(max_length=MAX_RATINGS)
-    hands: int = Field(ge=0, le=_MAX_HANDS)
+    hands: int = Field(ge=0, le=MAX_HANDS)
 
 
 class _Opponent(Config):
-    """What is known of an opponent: ``POSTERIOR`` (``Posteriors.to_dict``) and ``COUNTS`` as lists of numbers."""
+    """What is known of an opponent."""
 
-    hands: int = Field(ge=0, le=_MAX_HANDS)
-    mean: list[_Number] = Field(min_length=NUM_WEIGHTS, max_length=NUM_WEIGHTS)
-    precision: list[_Number]
-    did: list[_Hands] = Field(min_length=NUM_HABITS, max_length=NUM_HABITS)
-    could: list[_Hands] = Field(min_length=NUM_HABITS, max_length=NUM_HABITS)
+    choices: Beliefs
     strength: Strength | None = None
 
 
 class _File(Config):
-    """A profile's file."""
+    """A profile's file: what everybody's hands have taught about the game, and what is known of each opponent."""
 
-    format: Literal[3]
+    format: Literal[4]
     level: str
+    learned: Learned | None = None
     opponents: dict[str, _Opponent]
 
     def record(self, opponent: str) -> _Opponent | None:
         """The record of an opponent, by a name in any letter case."""
         return self.opponents.get(canonical_name(opponent, self.opponents))
 
-    def memory(self, opponent: str) -> OpponentMemory:
-        """What is known of an opponent, as row 0; of the others only the number of hands counts."""
-        found, record = OpponentMemory(), self.record(opponent)
-        found.other_hands = sum(each.hands for each in self.opponents.values() if each is not record)
+    def memory(self, level: Level, opponent: str) -> Memory:
+        """What is known of an opponent, and of the game, as row 0."""
+        found, record = Memory(level.skill), self.record(opponent)
+        if self.learned is not None:
+            found.skills[:] = self.learned.record
         if record is not None:
-            found.records[0] = record.mean, square(record.precision), record.hands
-            found.counts[0] = record.did, record.could
+            found.opponents.records[:] = record.choices.record
             if record.strength is not None:
                 found.strengths[0] = record.strength.posterior
         return found
@@ -126,15 +115,11 @@ def _parse(text: bytes, name: str) -> _File:
     values = parse_json(text)
     if not isinstance(values, dict):
         raise ConfigError("it does not hold a JSON object")
-    file: _File = parse_config(values, _File, name)
-    for opponent_record in file.opponents.values():
-        # Raises if it is not a precision matrix.
-        np.linalg.cholesky(square(opponent_record.precision))
-    return file
+    return parse_config(values, _File, name)
 
 
 def export_opponent(home: Path, level: Level, opponent: str) -> dict[str, Any]:
-    """What a level has learned of one opponent, as plain values that ``import_opponent`` reads; none where it knows nothing.
+    """What a level has learned of one opponent and of the game, as plain values that ``import_opponent`` reads.
 
     Raises:
         LevelError: if the level's file is damaged.
@@ -145,24 +130,8 @@ def export_opponent(home: Path, level: Level, opponent: str) -> dict[str, Any]:
     return file.model_copy(update={"opponents": chosen}).model_dump()
 
 
-def _check_room(record: _Opponent) -> None:
-    """Refuses what can be read, but would be out of range once play has added hands to it."""
-    counts = [record.hands, *record.did, *record.could]
-    if record.strength is not None:
-        counts.append(record.strength.hands)
-        if abs(sum(record.strength.posterior) - 1) > 0.01:
-            raise ConfigError("its ratings' probabilities do not add up to 1")
-    if max(counts) > _MAX_HANDS / 2:
-        raise ConfigError(f"it counts more than {_MAX_HANDS // 2:,} hands")
-    if max(map(abs, (*record.mean, *record.precision))) > _LARGEST / 2:
-        raise ConfigError("its numbers are too large")
-    eigenvalues = np.linalg.eigvalsh(square(record.precision))
-    if eigenvalues[0] < _CONDITION * eigenvalues[-1]:
-        raise ConfigError("its precision is nearly singular")
-
-
 def import_opponent(home: Path, level: Level, opponent: str, text: bytes) -> None:
-    """Replaces what a level knows of an opponent by what was exported, under whatever name.
+    """Replaces what a level knows of an opponent, and of the game, by what was exported, under whatever name.
 
     Raises:
         LevelError: if the text is damaged, of another level, not about one opponent, or such that no hand could be added to it; or if the
@@ -171,7 +140,13 @@ def import_opponent(home: Path, level: Level, opponent: str, text: bytes) -> Non
     try:
         found = _parse(text, "memory")
         for each in found.opponents.values():
-            _check_room(each)
+            each.choices.check_room()
+            if each.strength is not None and abs(sum(each.strength.posterior) - 1) > 0.01:
+                raise ConfigError("its ratings' probabilities do not add up to 1")
+            if each.strength is not None and each.strength.hands > MAX_HANDS / 2:
+                raise ConfigError(f"it counts more than {MAX_HANDS // 2:,} hands")
+        if found.learned is not None:
+            found.learned.check_room()
     except ValueError as error:
         raise LevelError(f"this memory is damaged or of another version ({error})") from None
     if found.level != level.name or len(found.opponents) != 1:
@@ -179,11 +154,13 @@ def import_opponent(home: Path, level: Level, opponent: str, text: bytes) -> Non
             f"a memory of {level.name} holds one opponent; this one is of {quoted(found.level)}, and holds {len(found.opponents)}"
         )
     [record] = found.opponents.values()
-    _change(profile_path(home, level), level, opponent, lambda file: record)
+    _change(profile_path(home, level), level, opponent, lambda file: (record, found.learned))
 
 
-def _change(path: Path, level: Level, opponent: str, record: Callable[[_File], _Opponent]) -> _File:
-    """Gives an opponent another record, which is made from what the file holds; returns the file's new content.
+def _change(
+    path: Path, level: Level, opponent: str, change: Callable[[_File], tuple[_Opponent, Learned | None]]
+) -> _File:
+    """Gives an opponent another record, and the level another skill, made from what the file holds; returns the file's new content.
 
     Raises:
         LevelError: if the file is damaged or cannot be written; it is left as it was.
@@ -192,15 +169,25 @@ def _change(path: Path, level: Level, opponent: str, record: Callable[[_File], _
         private_directory(path.parent)
         with FileLock(path.with_suffix(".lock"), mode=0o600):
             file = _read(path, level.name)
-            opponents = file.opponents | {canonical_name(opponent, file.opponents): record(file)}
-            file = file.model_copy(update={"opponents": opponents})
+            record, learned = change(file)
+            opponents = file.opponents | {canonical_name(opponent, file.opponents): record}
+            file = file.model_copy(update={"opponents": opponents, "learned": learned})
             write_json(path, file.model_dump(), private=True)
     except OSError as error:
         raise LevelError(f"what {level.name} learned cannot be written to {path}: {error.strerror or error}") from None
     return file
 
 
-def read_learned(home: Path, level: Level, opponent: str | None = None) -> dict[str, OpponentMemory]:
+def read_learned(home: Path, level: Level) -> Learned | None:
+    """What a level has learned of the game from everybody's hands since it began; ``None`` before the first.
+
+    Raises:
+        LevelError: if the file is damaged.
+    """
+    return _read(profile_path(home, level), level.name).learned
+
+
+def read_opponents(home: Path, level: Level, opponent: str | None = None) -> dict[str, Memory]:
     """What a level has learned, from its file under a home directory.
 
     Args:
@@ -216,7 +203,7 @@ def read_learned(home: Path, level: Level, opponent: str | None = None) -> dict[
     """
     file = _read(profile_path(home, level), level.name)
     names = file.opponents if opponent is None else [canonical_name(opponent, file.opponents)]
-    return {name: file.memory(name) for name in names}
+    return {name: file.memory(level, name) for name in names}
 
 
 def most_shown(home: Path, opponent: str) -> np.ndarray:
@@ -226,7 +213,7 @@ def most_shown(home: Path, opponent: str) -> np.ndarray:
         LevelError: if a level's file is damaged, or none knows the opponent.
     """
     files = [_read(path) for path in sorted((home / DIRECTORY).glob("*.json"))]
-    found = [file.memory(opponent).records for file in files if file.record(opponent)]
+    found = [record.choices.record for file in files if (record := file.record(opponent))]
     if not found:
         names = {name for file in files for name in file.opponents}
         raise LevelError(f"profile {quoted(str(home))}: {unknown_name('opponent', opponent, names)}")
@@ -234,7 +221,7 @@ def most_shown(home: Path, opponent: str) -> np.ndarray:
 
 
 class Profile:
-    """What a level has learned of one opponent, and of everybody, kept on disk; empty where there is no file yet.
+    """What a level has learned of one opponent, and from everybody, kept on disk; empty where there is no file yet.
 
     The file is read at the start and again whenever a hand is learned; what others teach the level in between is not seen.
 
@@ -256,40 +243,49 @@ class Profile:
             raise LevelError(f"{self.path.parent} cannot be made ({error.strerror})") from None
         self._file = _read(self.path, level.name)
 
-    def memory(self) -> OpponentMemory:
-        """What is known of the opponent, as row 0."""
-        return self._file.memory(self.opponent)
+    def memory(self) -> Memory:
+        """What is known of the opponent and of the game, as row 0."""
+        return self._file.memory(self.level, self.opponent)
 
-    def learn(self, views: np.ndarray, results: tuple[np.ndarray, np.ndarray] | None = None) -> OpponentMemory:
-        """Adds finished hands to what the file on disk knows of the opponent, writes the file, and returns what is known now.
+    def learn(
+        self, views: np.ndarray, lessons: np.ndarray | None = None, results: tuple[np.ndarray, np.ndarray] | None = None
+    ) -> Memory:
+        """Adds finished hands to what the file on disk knows, writes the file, and returns what is known now.
 
         Args:
             views: ``VIEW[n]``.
+            lessons: what the coach says of them, ``LESSON[n]``.
             results: for ``matched``: places on the dial, and points without luck (see ``Dial.updated``).
 
         Raises:
             LevelError: if the file is damaged or cannot be written; it is left as it was.
         """
-        found = OpponentMemory()
+        found = Memory(self.level.skill)
 
-        def record(file: _File) -> _Opponent:
+        def change(file: _File) -> tuple[_Opponent, Learned | None]:
             nonlocal found
-            found, before = file.memory(self.opponent), file.record(self.opponent)
-            found.learn(views, np.zeros(len(views), np.int64))
-            counts = {name: found.counts[name][0].tolist() for name in COUNTS.names or ()}
+            found, before, learned = file.memory(self.level, self.opponent), file.record(self.opponent), file.learned
+            rows = np.zeros(len(views), np.int64)
+            found.opponents.learn(views, rows)
+            if lessons is not None and lessons["decisions"].any():
+                learn(lessons, rows, found.skills)
+                learned = learned or self.level.learned
+                shares = (lessons["agreement"] / np.maximum(1, lessons["decisions"]))[lessons["decisions"] > 0]
+                learned = Learned(**beliefs(found.skills[0]), agreement=learned.agreement if learned else [])
+                learned = learned.with_agreement(shares)
             strength = None if results is None else self._rate(found, before.strength if before else None, results)
-            return _Opponent(**found.posteriors.to_dict(0), **counts, strength=strength)
+            return _Opponent(choices=Beliefs(**beliefs(found.opponents.records[0])), strength=strength), learned
 
-        self._file = _change(self.path, self.level, self.opponent, record)
+        self._file = _change(self.path, self.level, self.opponent, change)
         return found
 
-    def _rate(self, found: OpponentMemory, before: Strength | None, results: tuple[np.ndarray, np.ndarray]) -> Strength:
+    def _rate(self, found: Memory, before: Strength | None, results: tuple[np.ndarray, np.ndarray]) -> Strength:
         """The opponent's strength after some hands."""
-        assert self.level.dial is not None
+        dial = shipped_dial()
         ratings, hands = (before.ratings, before.hands) if before else ([], 0)
         for place, margin in zip(*results, strict=True):
-            found.rate(self.level.dial, np.zeros(1, np.int64), np.array([place]), np.array([margin]))
-            ratings = [*ratings, round(self.level.dial.rating(found.strengths[0])[0])]
+            found.strengths = dial.updated(found.strengths, np.array([place]), np.array([margin]))
+            ratings = [*ratings, round(dial.rating(found.strengths[0])[0])]
         posterior = found.strengths[0].round(7).tolist()
         return Strength(posterior=posterior, ratings=ratings[-MAX_RATINGS:], hands=hands + len(results[0]))
 

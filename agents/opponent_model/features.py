@@ -76,7 +76,7 @@ def discard_rows(cards, allowed, t, hand_size, rows):
         rows: ``float64[MAX_CARDS, NUM_DISCARDS]``, one row for each allowed card, the lowest first.
 
     Returns:
-        The number of rows, and which of them is the card that was discarded (-1: none).
+        The number of rows, which of them is the card that was discarded (-1: none), and the least deadwood that any of them leaves.
     """
     melded = melded_cards(cards)
     total = points_of(cards & ~melded)
@@ -114,7 +114,7 @@ def discard_rows(cards, allowed, t, hand_size, rows):
         if card == t.discarded:
             chosen = n
         n += 1
-    return n, chosen
+    return n, chosen, best
 
 
 @kernel

@@ -82,7 +82,7 @@ def _discard(v, w, t, row, rows, word):
         knock_row(left, t, row)
         if left == 0 or not v.legal[0] or _is_yes(w, FIRST_KNOCK, NUM_KNOCKS, row, word):
             return KNOCK + ctz(found)
-    n, _ = discard_rows(v.hand, v.legal[0], t, popcount(v.hand) - 1, rows)
+    n = discard_rows(v.hand, v.legal[0], t, popcount(v.hand) - 1, rows)[0]
     most = -1e300
     for i in range(n):
         score = 0.0

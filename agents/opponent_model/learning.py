@@ -141,7 +141,7 @@ def add_discard(w, cards, t, v, size, space, tempered):
         log += _two_way(w, FIRST_KNOCK, NUM_KNOCKS, t.knocked, space, tempered)
     if t.knocked:
         return log
-    n, chosen = discard_rows(cards, allowed, t, size, space.rows)
+    n, chosen, _ = discard_rows(cards, allowed, t, size, space.rows)
     if chosen < 0 or n < 2:
         return log
     return log + _many_way(w, n, chosen, space, tempered)

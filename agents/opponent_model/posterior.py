@@ -36,11 +36,13 @@ class ModelPrior:
         mean: ``float64[NUM_WEIGHTS]``.
         covariance: ``float64[NUM_WEIGHTS, NUM_WEIGHTS]``.
         tempered: factor on the log-likelihood of every hand.
+        shown: the mean weights that typical people come to by what they show at a table, ``float64[NUM_WEIGHTS]``.
     """
 
     mean: np.ndarray
     covariance: np.ndarray
     tempered: float
+    shown: np.ndarray
 
     @cached_property
     def stranger(self) -> np.ndarray:
@@ -51,9 +53,9 @@ class ModelPrior:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        lower = self.covariance[np.tril_indices(NUM_WEIGHTS)]
         return {
-            "features": list(FEATURES), "mean": self.mean.tolist(), "covariance": lower.tolist(), "tempered": self.tempered,
+            "features": list(FEATURES), "mean": self.mean.tolist(), "covariance": lower_of(self.covariance), "tempered": self.tempered,
+            "shown": self.shown.tolist(),
         }  # fmt: skip
 
     @classmethod
@@ -67,7 +69,9 @@ class ModelPrior:
             raise GinError(
                 "the opponent model was fitted to other features; python -m benchmarks.data.opponent_prior fits it"
             )
-        return cls(np.array(values["mean"]), square(values["covariance"]), float(values["tempered"]))
+        return cls(
+            np.array(values["mean"]), square(values["covariance"]), float(values["tempered"]), np.array(values["shown"])
+        )
 
 
 def square(lower: list[float]) -> np.ndarray:
@@ -82,6 +86,11 @@ def square(lower: list[float]) -> np.ndarray:
     matrix = np.zeros((NUM_WEIGHTS, NUM_WEIGHTS))
     matrix[places] = values
     return matrix + np.tril(matrix, -1).T
+
+
+def lower_of(matrix: np.ndarray) -> list[float]:
+    """The lower half of a symmetric matrix, row by row."""
+    return matrix[np.tril_indices(NUM_WEIGHTS)].tolist()
 
 
 @cache
@@ -132,9 +141,3 @@ class Posteriors:
             rows: ``int[n]``, the opponents.
         """
         return ((self.records["mean"][rows] - self.prior.mean) / self._deviation).astype(np.float32)
-
-    def to_dict(self, row: int) -> dict[str, Any]:
-        """What is known of one opponent as plain values for JSON; of the precision its lower half, which ``square`` completes."""
-        records = self.records[row]
-        lower = records["precision"][np.tril_indices(NUM_WEIGHTS)]
-        return {"hands": int(records["hands"]), "mean": records["mean"].tolist(), "precision": lower.tolist()}

@@ -95,5 +95,5 @@ def _level_player(spec: str, seed: int, person: str, home: Path, learns: bool) -
     from agents.levels.profile import Profile
 
     player = plain.with_profile(Profile(home, plain.level, person))
-    player.learns = learns and plain.learns
+    player.learns = learns
     return player

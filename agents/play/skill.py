@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from agents.estimates import Estimate, ratio
-from agents.levels.ratings import person_rating
+from agents.levels.matched import person_rating
 from agents.play.moves import count
 from agents.play.store import Home
 from ginenv.errors import GinError

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from agents.levels.player import LevelPlayer
+from agents.levels.player import LevelPlayer, act_together
 from agents.levels.profile import Profile
 from agents.player_names import casefolded
 from ginenv.errors import GinError
@@ -88,29 +88,14 @@ class SharedPlayer:
                     wait.done.set_exception(result) if isinstance(result, Exception) else wait.done.set_result(result)
 
     def _decide_all(self, batch: list[_Wait]) -> list[np.ndarray | Exception]:
-        if not getattr(self.player, "shares_choices", False):
+        if not isinstance(self.player, LevelPlayer):
             return [_caught(ask_player, wait.player, wait.views, wait.slots) for wait in batch]
-        # A level without search: what it knows of its opponents comes in as numbers, so one call serves all.
-        views = np.concatenate([wait.views for wait in batch])
-        actions = _caught(cast(Any, self.player).choose, views, self._logit_bias(batch))
-        if isinstance(actions, Exception):
-            return [actions] * len(batch)
-        return list(np.split(actions, np.cumsum([len(wait.views) for wait in batch])[:-1]))
-
-    def _logit_bias(self, batch: list[_Wait]) -> np.ndarray | None:
-        """The biases that the memories of a batch bring, by view: zeros where there is none; ``None`` if there is none at all."""
-        # Only a level has a memory, so whoever is not the shared player is one.
-        rows = [
-            None if wait.player is self.player else cast(Any, wait.player).logit_bias(wait.slots, len(wait.views))
-            for wait in batch
-        ]
-        like = next((row for row in rows if row is not None), None)
-        if like is None:
-            return None
-        sizes = [len(wait.views) for wait in batch]
-        return np.concatenate(
-            [np.zeros((n, like.shape[1])) if row is None else row for row, n in zip(rows, sizes, strict=True)]
-        )
+        # What a level knows of its opponents comes in as numbers, so one call serves all.
+        asked = [(cast(LevelPlayer, wait.player), wait.views, wait.slots) for wait in batch]
+        try:
+            return list(act_together(self.player, asked))
+        except Exception as error:
+            return [_told(error)] * len(batch)
 
 
 def _caught(function: Callable[..., np.ndarray], *arguments: Any) -> np.ndarray | Exception:
@@ -118,7 +103,11 @@ def _caught(function: Callable[..., np.ndarray], *arguments: Any) -> np.ndarray 
     try:
         return function(*arguments)
     except Exception as error:
-        return error if isinstance(error, GinError) else RuntimeError(repr(error))
+        return _told(error)
+
+
+def _told(error: Exception) -> Exception:
+    return error if isinstance(error, GinError) else RuntimeError(repr(error))
 
 
 def memory_directory(home: Path, person: str) -> Path:

@@ -1,18 +1,17 @@
-"""What a level has learned of the player: the player beside typical people and the levels, where it plays otherwise, what it gains."""
+"""What a level has learned: of the game, of the player, where it now plays otherwise, and what it gains."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlencode
 
 import numpy as np
 from starlette.responses import Response
 
 from agents.estimates import Estimate, weighted
-from agents.levels.describe import what_is_learned
-from agents.levels.level import MATCHED, NAMES, Level, load_level
+from agents.levels.level import MATCHED, NAMES, load_level
 from agents.levels.profile import reset_level
-from agents.levels.traits import times
+from agents.levels.sentences import Learning, what_is_learned
 from agents.play.display_names import display_opponent
 from agents.play.options import opponent_name
 from agents.play.store import Home, PlayerFile
@@ -52,10 +51,10 @@ def _level_name(player: str) -> str:
     return spec.argument or spec.kind
 
 
-def _found(home: Home, name: str, person: str) -> tuple[Level, Any]:
-    """A level, and what it has learned of a person if it learns."""
-    level = load_level(name)
-    return level, next(iter(what_is_learned(home.path, level, person, home.last_hands))) if level.learns else None
+def _found(home: Home, name: str, person: str) -> Learning:
+    """What a level has learned of a person."""
+    [found] = what_is_learned(home.path, load_level(name), person, home.last_hands)
+    return found
 
 
 def learned(request: Request) -> Response:
@@ -65,7 +64,7 @@ def learned(request: Request) -> Response:
     session.check_player(chosen)
     name = _level_name(chosen) if asked or chosen.startswith(("level-", MATCHED)) else NAMES[0]
     address = f"/learned?{urlencode({'level': chosen})}"
-    level, found = request.result(
+    found: Learning = request.result(
         ("learned", name),
         lambda tell: _found(session.home, name, session.file.name),
         address,
@@ -80,12 +79,10 @@ def learned(request: Request) -> Response:
         "learned.html",
         level=name,
         levels=dict.fromkeys((*_LEVELS, name)),
-        learns=level.learns,
         learning=session.options.learning and not session.freeze,
         frozen_by_server=session.freeze,
         found=found,
         gain=_gain(session.file, name),
-        times=times,
         rungs={each: shipped_ladder().ratings[each] for each in ("simple", "network")},
     )
 

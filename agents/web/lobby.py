@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from agents.levels.level import MATCHED
-from agents.levels.ratings import person_rating
+from agents.levels.matched import person_rating
 from agents.play.options import friend_of
 from agents.web.jobs import PATIENCE
 from agents.web.options import OPPONENT_TEXTS

@@ -1,4 +1,4 @@
-"""Calibrates the dial of ``matched``: what every place scores against players of all ratings. Takes minutes.
+"""Calibrates the dial: what every place scores against players of all ratings, and how much a hand teaches a level. Takes minutes.
 
 python -m benchmarks.data.dial
 
@@ -16,10 +16,14 @@ from rich.console import Console
 from agents.arena.series import PlayersBySeries, counting_hands, play_series
 from agents.deal_streams import Domain
 from agents.files import write_json
-from agents.levels.dial import DATA, GRID, NUM_PLACES, PATH, Dial
+from agents.levels.coach import LESSON
+from agents.levels.dial import DATA, GRID, LEVELS, NUM_PLACES, Dial, settings_at
 from agents.levels.level import MATCHED, load_level
 from agents.levels.matched import MatchedPlayer
+from agents.levels.player import LevelPlayer
 from agents.network.metadata import read_metadata
+from agents.opponent_model.features import NUM_WEIGHTS
+from agents.opponent_model.posterior import lower_of, square
 from agents.rating import Ladder, rising_curve, shipped_ladder
 from agents.reports.terminal import progress_bar
 from ginenv.tables.players import make_player
@@ -35,12 +39,33 @@ class _Fixed(MatchedPlayer):
 
     def __init__(self, place: int) -> None:
         super().__init__(load_level(MATCHED), SEED, place=float(place))
-        self.margins: list[tuple[int, float]] = []
+        self.measured: list[tuple[int, float]] = []
 
     def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
         assert slots is not None
-        margins = views["points"] - self.luck.take(views, slots)
-        self.margins += zip(slots.tolist(), margins.tolist(), strict=True)
+        self.measured += zip(slots.tolist(), self.margins(views, slots).tolist(), strict=True)
+
+
+class _Taught(LevelPlayer):
+    """A level that is taught without learning: it adds up the covariances of its choices' features."""
+
+    curve, hands = np.zeros((NUM_WEIGHTS, NUM_WEIGHTS)), 0
+
+    def _lessons(self, views: np.ndarray, slots: np.ndarray) -> np.ndarray:
+        lessons = super()._lessons(views, slots)
+        self.curve, self.hands = self.curve + lessons["curve"].sum(0), self.hands + len(lessons)
+        return np.zeros(len(lessons), LESSON)
+
+
+def curve_of_a_hand() -> list[float]:
+    """The lower half of the covariance of the features in a hand's choices, on average over the levels that do not search."""
+    found = np.zeros((NUM_WEIGHTS, NUM_WEIGHTS))
+    names = [name for name, each in LEVELS.items() if not each.worlds]
+    for name in names:
+        player = _Taught(load_level(name), SEED)
+        play_series(player, make_player("formula", SEED), series=SERIES, hands=HANDS, seed=SEED, domain=Domain.TRAIN)
+        found += player.curve / player.hands / len(names)
+    return [round(value, 6) for value in lower_of(found)]
 
 
 def measure(place: int, ladder: Ladder) -> dict[str, Any]:
@@ -50,12 +75,12 @@ def measure(place: int, ladder: Ladder) -> dict[str, Any]:
     options: dict[str, Any] = {"series": count * SERIES, "hands": HANDS, "seed": SEED, "domain": Domain.TRAIN}
     points = play_series(player, rungs, less_luck=True, **options)
     means = points.reshape(SERIES, count, HANDS).mean(axis=(0, 2))
-    slots, margins = np.array(player.margins).T
+    slots, margins = np.array(player.measured).T
     numbers = slots.astype(np.int64) % count
     near = np.abs(means) <= max(_EVEN, np.abs(means).min())
     deviation = np.std([margin - means[k] for k, margin in zip(numbers, margins, strict=True) if near[k]])
     return {
-        "settings": {name: values[place] for name, values in PATH.items()},
+        "settings": settings_at(place),
         "measured": dict(zip(ladder.ratings, means.round(2).tolist(), strict=True)),
         "points": (-rising_curve(GRID, np.array([*ladder.ratings.values()]), -means)).round(3).tolist(),
         "deviation": round(float(deviation), 2),
@@ -66,6 +91,7 @@ def main() -> None:
     """Measures what is missing, and writes."""
     torch.set_num_threads(1)
     ladder, network = shipped_ladder(), read_metadata(DATA.parent / "network")["weights_sha256"]
+    curve = curve_of_a_hand()
     head = {"command": COMMAND, "network": network, "rules": "eaai", "hands": SERIES * HANDS, "seed": SEED}
     console, each = Console(), len(ladder.ratings) * SERIES * HANDS
     with progress_bar(console, NUM_PLACES * each, "hands") as tick, counting_hands(tick):
@@ -74,8 +100,8 @@ def main() -> None:
     rising = np.maximum.accumulate([row["points"] for row in places], axis=0)
     for row, points in zip(places, rising, strict=True):
         row["points"] = points.tolist()
-    write_json(DATA, head | {"places": places})
-    ratings = Dial(rising, np.array([row["deviation"] for row in places]), network).ratings
+    write_json(DATA, head | {"curve": curve, "places": places})
+    ratings = Dial(rising, np.array([row["deviation"] for row in places]), square(curve), network).ratings
     console.print(f"{DATA}: even with ratings {', '.join(f'{rating:+.0f}' for rating in ratings)}")
 
 

@@ -10,10 +10,12 @@ for some rounds (expectation-maximisation).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from agents.arena.lockstep import Lockstep, Observer, make_jobs
+from agents.arena.series import play_series
 from agents.deal_streams import Domain, deal_keys, luck_words
 from agents.files import write_json
 from agents.opponent_model.features import NUM_WEIGHTS
@@ -25,10 +27,10 @@ from agents.opponent_model.learning import (
     newton_step,
     shown_hand,
 )
-from agents.opponent_model.posterior import PRIOR, ModelPrior
+from agents.opponent_model.posterior import PRIOR, ModelPrior, Posteriors
 from agents.opponent_model.turns import MAX_TURNS, read_turns
 from ginenv.bots.heuristics import StylePlayer
-from ginenv.bots.population import draw_styles
+from ginenv.bots.population import PopulationPlayer, draw_styles
 from ginenv.engine.jit import kernel, popcount
 from ginenv.engine.rules import get_rules
 from ginenv.tables.kernels import SERIES
@@ -42,6 +44,8 @@ _LANES = 4
 # Of the likelihood of one hand, in the fit (docs/log).
 _TEMPERED = 0.3
 _ROUNDS = 8
+# Other styles that show what people look like at a table, the hands of each, and the seed.
+_SHOWN_STYLES, _SHOWN_HANDS, _SHOWN_DRAW, _SHOWN_SEED = 256, 60, 4850, 3
 # The prior of the first round: no preferences, and weights of the order of a few.
 _FIRST_DEVIATION = 3.0
 
@@ -168,13 +172,27 @@ def fit_prior(
         logs.append(float(log))
         mean = weights.mean(0)
         covariance = np.cov(weights.T, bias=True) + np.linalg.inv(precisions).mean(0)
-    return ModelPrior(mean, covariance, _TEMPERED), logs
+    return ModelPrior(mean, covariance, _TEMPERED, mean), logs
+
+
+def shown_weights(prior: ModelPrior) -> np.ndarray:
+    """The mean weights of many styles by what they show of themselves, as people at a table do: ``float64[NUM_WEIGHTS]``."""
+    # Every hand counts in full: what somebody does here does not change.
+    posteriors = Posteriors(_SHOWN_STYLES)
+    posteriors.prior = replace(prior, tempered=1.0)
+    posteriors.records = np.repeat(prior.stranger, _SHOWN_STYLES)
+    play_series(
+        make_player("network", _SHOWN_SEED), PopulationPlayer(1, _SHOWN_STYLES, _SHOWN_DRAW), series=_SHOWN_STYLES,
+        hands=_SHOWN_HANDS, seed=_SHOWN_SEED, after=lambda views, slots, numbers: posteriors.learn(views, slots),
+    )  # fmt: skip
+    return posteriors.records["mean"].mean(0)
 
 
 def main() -> None:
     """Fits the prior and writes it into the package."""
     hands = play_hands(draw_styles(_DRAW, _STYLES), _HANDS, 11)
     prior, logs = fit_prior(*hands)
+    prior = replace(prior, shown=shown_weights(prior).round(4))
     print("log-likelihood by round: " + ", ".join(f"{log:,.0f}" for log in logs))
     about = {"command": "python -m benchmarks.data.opponent_prior", "log_likelihood": logs}
     write_json(PRIOR, about | prior.to_dict())

@@ -3,15 +3,16 @@
 python -m benchmarks.levels.measure                     all four levels
 python -m benchmarks.levels.measure --levels level-1    one
 
-The same deals against the same opponent are played by the level as installed (*frozen*); by one that learns from its own opponent's hands
-(*own*); by one that is shown as many hands of all the other opponents in turn (*mixed*), which tells what people in general are like; and
-by one that learned from 5,000 hands of others before (*experienced*). What the own history brings beyond the mixed one is the *specific*
-gain: only that means that a level adapts to its opponent. The opponents are styles that nothing was fitted to or chosen on, and strangers
-of kinds that no fit meets. Luck is subtracted.
+The same deals against the same opponent are played by the level as installed (*frozen*), by one that learns from its own opponent's hands
+(*own*), and by one that is shown as many hands of all the other opponents in turn (*mixed*), which tells what people in general are like.
+What the own history brings beyond the mixed one is the *specific* gain: only that means that a level adapts to its opponent. Their coach
+teaches both alike. The opponents are styles that nothing was fitted to or chosen on, and strangers of kinds that no fit meets. Luck is
+subtracted.
 
-On the ladder the level plays whole games against the next one as installed: as installed itself, and after 500 and 5,000 hands. Its
-variety is how many different hands come of the same deal (``benchmarks.levels.variety``). Level 4 plays on the ladder with its search, and
-learns with its network alone.
+What the coach brings is measured against ``formula``, with what 500 and 5,000 hands against it have taught the level of the game; once more
+with a coach whose answers are those to other positions (*shuffled*). On the ladder the level plays whole games against the next one, both
+after as many hands. Its variety is how many different hands come of the same deal (``benchmarks.levels.variety``). Level 4 plays on the
+ladder with its search, and learns with its network alone.
 
 Each level's figures are written to ``benchmarks/results/levels.json`` as soon as they are there; those of other weights or settings than
 the installed ones are dropped.
@@ -23,7 +24,7 @@ import json
 import time
 from collections.abc import Sequence
 from concurrent.futures import Executor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
@@ -35,24 +36,27 @@ from agents.arena.executors import chunks, in_order, open_executor, run_tasks
 from agents.arena.matches import play_match
 from agents.arena.results import versions
 from agents.arena.series import PlayersBySeries, play_series
+from agents.deal_streams import Domain
 from agents.estimates import Estimate, ratio, weighted
 from agents.files import write_json
+from agents.levels.coach import learn
 from agents.levels.level import NAMES, Level, load_level
+from agents.levels.memory import Learned, beliefs
 from agents.levels.player import LevelPlayer
 from benchmarks.levels.variety import measure_variety
-from ginenv.bots.heuristics import StylePlayer
+from ginenv.bots.heuristics import StylePlayer, make_formula
 from ginenv.bots.population import draw_styles
 from ginenv.tables.players import Player, make_player
 from ginenv.view.view import VIEW
 
 RESULTS = Path(__file__).parents[1] / "results" / "levels.json"
 ABOVE = dict(zip(NAMES, (*NAMES[1:], "network"), strict=True))
-WAYS = ("frozen", "own", "mixed", "experienced")
-EXPERIENCE = 5000
+WAYS = ("frozen", "own", "mixed")
 # Opponents that are played at once, whoever plays them: the last digits of a network's values may depend on the size of a batch.
 _TOGETHER = 6
-# Hands after which a level plays on the ladder.
-STAGES = {"as_installed": 0, "after_500": 500, "after_5000": EXPERIENCE}
+# Hands after which a level plays on the ladder, and series in which they are played: what these teach is averaged.
+STAGES = {"as_installed": 0, "after_500": 500, "after_5000": 5000}
+_SCHOOLS = 4
 # Strangers of kinds that no fit meets: two bots that reason otherwise than any style, and the network that shipped before.
 STRANGERS = (
     "py:benchmarks.levels.strangers:DrawSampler",
@@ -63,7 +67,6 @@ GAINS = {
     "total": ("own", "frozen"),
     "specific": ("own", "mixed"),
     "mixed": ("mixed", "frozen"),
-    "experienced": ("experienced", "frozen"),
 }
 
 
@@ -120,7 +123,10 @@ class MisinformedPlayer(LevelPlayer):
         assert slots is not None
         shown = self.hands[slots, self.played[slots]]
         self.played[slots] += 1
-        super().observe_hands(shown, slots)
+        lessons = self._lessons(views, slots)
+        rows = self.rows_of(slots, len(views))
+        self.memory.opponents.learn(shown, rows)
+        learn(lessons, rows, self.memory.skills)
 
 
 def hands_of_others(hands: np.ndarray) -> np.ndarray:
@@ -152,7 +158,7 @@ def play_group(
     if shown is not None:
         player: LevelPlayer = MisinformedPlayer(level, config.seed, shown.reshape(len(series), config.hands))
     else:
-        player = LevelPlayer(level, config.seed, way != "frozen", experience=EXPERIENCE if way == "experienced" else 0)
+        player = LevelPlayer(level, config.seed, way != "frozen")
     for opponent in opponents:
         opponent.reset(config.seed)
 
@@ -189,10 +195,10 @@ def play_ways(
             joined.append((np.concatenate(points), np.concatenate(views)))
         return joined
 
-    # The three that need no other are played together, so that many processes have something to do.
-    (own, views), (frozen, _), (experienced, _) = play("own", "frozen", "experienced")
+    # The two that need no other are played together, so that many processes have something to do.
+    (own, views), (frozen, _) = play("own", "frozen")
     [(mixed, _)] = play("mixed", shown=hands_of_others(views))
-    return {"frozen": frozen, "own": own, "mixed": mixed, "experienced": experienced}
+    return {"frozen": frozen, "own": own, "mixed": mixed}
 
 
 def estimates(differences: np.ndarray) -> dict[str, Any]:
@@ -214,20 +220,62 @@ def gains(points: dict[str, np.ndarray], hands: int) -> dict[str, dict[str, Any]
     }
 
 
+class ShuffledPlayer(LevelPlayer):
+    """A level whose coach answers about the position before: what it says has nothing to do with the one in question."""
+
+    def coach_logits(self, played: np.ndarray, own: np.ndarray) -> np.ndarray:
+        """The coach's logits, each position's given to another."""
+        return np.roll(super().coach_logits(played, own), 1, axis=0)
+
+
+def schooled(level: Level, hands: int, seed: int, kind: type[LevelPlayer] = LevelPlayer) -> Level:
+    """A level with what some hands against ``formula`` have taught it of the game."""
+    if not hands:
+        return level
+    player = kind(level, seed)
+    each = hands // _SCHOOLS
+    play_series(player, make_formula(seed), series=_SCHOOLS, hands=each, seed=seed)
+    # What the series taught, all together: precisions add up, beyond the habits that they share.
+    skills, first = player.memory.skills[1 : 1 + _SCHOOLS], level.skill[0]
+    precision = first["precision"] + (skills["precision"] - first["precision"]).sum(0)
+    pulls = [skill["precision"] @ skill["mean"] for skill in skills]
+    base = first["precision"] @ first["mean"]
+    record = level.skill[0]
+    record["mean"] = np.linalg.solve(precision, base + sum(pull - base for pull in pulls))
+    record["precision"], record["hands"] = precision, hands
+    return replace(level, learned=Learned(**beliefs(record)))
+
+
 def ladder(level: Level, config: MeasureConfig, executor: Executor | None = None) -> dict[str, Any]:
-    """Games against the next level as installed, at each stage of growth."""
+    """Games against the next level, both after as many hands."""
     found = {}
-    above = make_player(config.above, learn=False)
     for stage, hands in STAGES.items():
-        if hands and not level.gained(hands):
-            # A level that does not grow plays the same games again.
-            found[stage] = found["as_installed"]
-            continue
         print(f"{level.name} {stage.replace('_', ' ')} against {config.above}")
-        player = LevelPlayer(level, config.seed, learn=False, experience=hands)
+        player = LevelPlayer(schooled(level, hands, config.seed), config.seed, learn=False)
+        above: Player = make_player(config.above)
+        if config.above in NAMES:
+            above = LevelPlayer(schooled(load_level(config.above), hands, config.seed), learn=False)
         match = play_match(player, above, pairs=config.games // 2, seed=config.seed, executor=executor)
         found[stage] = {"share": match.share.to_dict(), "points": match.points.to_dict(), "games": config.games}
     return found
+
+
+def coached(level: Level, config: MeasureConfig) -> dict[str, Any]:
+    """Points per hand against ``formula`` that the coach has brought after each stage, and with shuffled answers."""
+    taught = {stage: schooled(level, hands, config.seed) for stage, hands in STAGES.items()}
+    taught["shuffled"] = schooled(level, STAGES["after_500"], config.seed, ShuffledPlayer)
+    options: dict[str, Any] = {"series": config.cost_hands // 10, "hands": 10, "seed": config.seed + 1}
+    points = {
+        stage: play_series(
+            LevelPlayer(one, config.seed, learn=False), make_formula(2), less_luck=True, domain=Domain.EVAL, **options
+        ).astype(np.float64)
+        for stage, one in taught.items()
+    }
+    return {
+        stage: _one(rows - points["as_installed"]).to_dict()
+        for stage, rows in points.items()
+        if stage != "as_installed"
+    }
 
 
 def measure(level: Level, config: MeasureConfig, executor: Executor | None = None) -> dict[str, Any]:
@@ -245,6 +293,7 @@ def measure(level: Level, config: MeasureConfig, executor: Executor | None = Non
     document: dict[str, Any] = {"level": level.name, "sha256": level.digest, "versions": versions()}
     document["settings"], document["config"] = level.settings.model_dump(mode="json"), asdict(config)
     document["ladder"] = ladder(level, config, executor)
+    document["coached"] = coached(quick, config)
     print(f"{level.name} against {config.styles} styles")
     drawn = draw_styles(config.seed, config.styles)
     styles: list[Player] = [StylePlayer(drawn[k : k + 1], config.seed) for k in range(config.styles)]

@@ -667,11 +667,10 @@ var gin = (() => {
         logits[card] = NEVER;
         continue;
       }
-      logits[card] -= behaviour.high_card_bias * cardPoints(card) / 10;
       if (others & columnOf(card)) logits[card] -= sets;
       if (hasNeighbour(card, others)) logits[card] -= runs;
     }
-    for (const action of view.legal) if (action >= KNOCK && action < STOCK) logits[action] += knock2 + behaviour.knock_bias;
+    for (const action of view.legal) if (action >= KNOCK && action < STOCK) logits[action] += knock2;
   }
   function hasNeighbour(card, cards) {
     const ranks = suitsOf(cards)[suitOf(card)];
@@ -688,7 +687,6 @@ var gin = (() => {
     const logits = logitsOf(network, inputOf(view, behaviour));
     const discards = view.legal[0] < KNOCK;
     if (discards) prefer(view, behaviour, seed, logits);
-    else logits[UPCARD] += behaviour.upcard_bias;
     const temperature = discards ? behaviour.temperature : behaviour.draw_temperature;
     const best = bestOf(logits, view.legal);
     if (temperature <= 0) return { action: best, policy };

@@ -1,6 +1,6 @@
 """A level of a small untrained network, and hands that it or others play."""
 
-import json
+import tempfile
 from functools import cache
 from pathlib import Path
 
@@ -10,11 +10,9 @@ import torch
 import ginenv  # noqa: F401  (registers the environments)
 from agents.arena.series import play_series
 from agents.config import parse_config
-from agents.levels.level import LevelSettings, write_level_json
-from agents.levels.responses import RESPONSES, Responses
+from agents.levels.level import LevelSettings, build_level
 from agents.network.checkpoint import save_checkpoint
 from agents.network.nets import Actor
-from agents.opponent_model.features import NUM_WEIGHTS
 from ginenv.bots.heuristics import StylePlayer, make_formula, style
 from ginenv.engine.actions import PHASE_DISCARD
 from ginenv.tables.players import Player
@@ -25,7 +23,8 @@ SETTINGS = {
     "noticed_actions": 0,
     "temperature": 1.5,
     "hand_taste": 1.0,
-    "growth": 1.0,
+    "max_logit_gap": 6.0,
+    "habits": {"any upcard": 1.0, "any knock": 2.0},
 }
 
 
@@ -38,16 +37,11 @@ def small_network(path: Path) -> None:
 
 
 def write_small_level(path: Path) -> None:
-    """Writes a level of such a network, with responses that change much."""
+    """Writes a level of such a network."""
     torch.manual_seed(4)
-    small_network(path)
-    rng = np.random.default_rng(4)
-    gains = np.array([[0.0, 0.0], [0.25, 2.0], [1.0, 5.0]])
-    Responses(rng.normal(0, 3, NUM_WEIGHTS), gains, rng.normal(0, 3, (NUM_WEIGHTS, NUM_WEIGHTS)), {}).write(
-        path / RESPONSES
-    )
-    digest = json.loads((path / "checkpoint.json").read_text())["weights_sha256"]
-    write_level_json(path, "small", parse_config(SETTINGS, LevelSettings), digest, {})
+    with tempfile.TemporaryDirectory() as network:
+        small_network(Path(network))
+        build_level(path, parse_config(SETTINGS, LevelSettings), Path(network))
 
 
 def hands_of(player: Player, opponent: Player, hands: int, seed: int = 1, series: int = 1) -> list[np.void]:

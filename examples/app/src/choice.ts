@@ -1,9 +1,9 @@
 // How a level chooses: by its network, its own preferences, and chance among close choices. Everything that a level does not notice or
 // remember is blanked in the network's input. docs/app.md explains the numbers of its behaviour.
 
-import { type Mask, bit, cardPoints, cardsOf, maskOf, rankOf, suitOf, suitsOf } from "./cards";
+import { type Mask, bit, cardsOf, maskOf, rankOf, suitOf, suitsOf } from "./cards";
 import { FACTS, encode, writePlane } from "./encoder";
-import { KNOCK, NUM_ACTIONS, PASS, STOCK, UPCARD } from "./hand";
+import { KNOCK, NUM_ACTIONS, PASS, STOCK } from "./hand";
 import { bestLayOff, columnOf, deadwoodOf } from "./melds";
 import { type Network, type Shape, logitsOf, networkOf } from "./network";
 import { mix, unit } from "./random";
@@ -19,9 +19,6 @@ export interface Behaviour {
   max_logit_gap: number;
   max_extra_deadwood: number;
   hand_taste: number;
-  high_card_bias: number;
-  upcard_bias: number;
-  knock_bias: number;
 }
 
 export interface Level {
@@ -74,11 +71,10 @@ function prefer(view: View, behaviour: Behaviour, seed: bigint, logits: Float32A
       logits[card] = NEVER;
       continue;
     }
-    logits[card]! -= (behaviour.high_card_bias * cardPoints(card)) / 10;
     if (others & columnOf(card)) logits[card]! -= sets;
     if (hasNeighbour(card, others)) logits[card]! -= runs;
   }
-  for (const action of view.legal) if (action >= KNOCK && action < STOCK) logits[action]! += knock + behaviour.knock_bias;
+  for (const action of view.legal) if (action >= KNOCK && action < STOCK) logits[action]! += knock;
 }
 
 function hasNeighbour(card: number, cards: Mask): boolean {
@@ -102,7 +98,6 @@ export function choose(level: Level, view: View, seed: bigint): { action: number
   // At the wall, a player who took the upcard can only knock.
   const discards = view.legal[0]! < KNOCK;
   if (discards) prefer(view, behaviour, seed, logits);
-  else logits[UPCARD]! += behaviour.upcard_bias;
   const temperature = discards ? behaviour.temperature : behaviour.draw_temperature;
   const best = bestOf(logits, view.legal);
   if (temperature <= 0) return { action: best, policy };

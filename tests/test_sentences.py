@@ -1,0 +1,84 @@
+"""What a level has learned, for a person: sentences that are true, and a position in which it now plays otherwise."""
+
+import json
+
+import numpy as np
+import pytest
+
+from agents.arena.series import play_series
+from agents.cli.levels import levels
+from agents.levels.player import LevelPlayer
+from agents.levels.profile import Profile
+from agents.levels.sentences import Learning, most_often, sentences_about, what_is_learned
+from agents.opponent_model.posterior import Posteriors
+from ginenv.bots.heuristics import make_style
+from ginenv.bots.population import PopulationPlayer
+from ginenv.engine.actions import PHASE_DISCARD, action_name
+from ginenv.hands.hand import Hand
+
+EARLY, LATE = {"knock": 10, "late": 10}, {"knock": 0, "late": 0}
+
+
+def learned(level, home, hands, options) -> Learning:
+    """What a level learns of somebody who plays a style."""
+    name = f"{'late' if options is LATE else 'early'} {hands}"
+    player = LevelPlayer(level, 1, profile=Profile(home, level, name))
+    play_series(player, make_style(2, **options), series=1, hands=hands, seed=3)
+    (found,) = what_is_learned(home, level, name)
+    return found
+
+
+def test_who_knocks_at_once_and_who_waits_for_gin_are_described_so(level, tmp_path):
+    early, late = (learned(level, tmp_path, 40, options).sentences for options in (EARLY, LATE))
+    assert any((one.text.startswith("knocks") and "more points" in one.text) or "earlier" in one.text for one in early)
+    assert any("plays on for gin more often" in one.text and one.sure for one in late)
+    assert not {one.text for one in early} & {one.text for one in late if "knock" in one.text or "gin" in one.text}
+    assert len(early) <= 5 >= len(late)
+
+
+def test_of_typical_people_little_is_said_to_be_sure():
+    count = 48
+    posteriors = Posteriors(count)
+    play_series(
+        make_style(1), PopulationPlayer(2, count, draw=77), series=count, hands=40, seed=40,
+        after=lambda views, slots, numbers: posteriors.learn(views, slots),
+    )  # fmt: skip
+    said = [sentence.text for record in posteriors.records for sentence in sentences_about(record)]
+    counts = {text: said.count(text) for text in said}
+    # Whoever is unlike the others is so in either direction: nothing is said of most of them.
+    assert max(counts.values()) < 0.6 * count
+
+
+@pytest.fixture
+def hand() -> Hand:
+    """A finished hand: both draw from the stock and discard what leaves the least deadwood."""
+    hand = Hand.deal("gr", seed=5)
+    while not hand.is_over:
+        hand.push(make_style(1).act(hand.view())[0])
+    return hand
+
+
+def test_the_position_shown_is_one_in_which_the_level_now_chooses_otherwise(level, tmp_path, hand):
+    name = learned(level, tmp_path, 40, LATE).opponent
+    (found,) = what_is_learned(tmp_path, level, name, lambda name: [(7, 1, 0, hand)])
+    at = found.position
+    assert at is not None and (at.game, at.hand) == (7, 1) and at.installed != at.now and at.now in found.difference
+    before = hand.after(at.move - 1)
+    view = before.view()
+    assert before.turn == 1 and view["phase"][0] <= PHASE_DISCARD
+    player = LevelPlayer(level, 1, profile=Profile(tmp_path, level, name))
+    for action, biases in ((at.installed, level.skill["mean"]), (at.now, player.memory.biases(np.zeros(1, np.int64)))):
+        assert action_name(int(most_often(player, view, biases)[0][0]), int(view["phase"][0])) == action
+    (none,) = what_is_learned(tmp_path, level, name, lambda name: [])
+    assert none.position is None and name in none.difference
+
+
+def test_the_command_says_the_same_as_json(level, tmp_path, capsys):
+    found = learned(level, tmp_path, 8, EARLY)
+    command = ["learned", str(level.directory), "--home", str(tmp_path)]
+    levels(command)
+    text = capsys.readouterr().out
+    levels([*command, "--as-json"])
+    (shown,) = json.loads(capsys.readouterr().out)
+    assert [each["text"] for each in shown["sentences"]] == [each.text for each in found.sentences]
+    assert shown["difference"] in text and all(each.text in text for each in found.sentences)
