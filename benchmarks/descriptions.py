@@ -31,12 +31,11 @@ README = {
         ],
     ),
     "levels": Table(
-        "level | against | installed | after 500 hands | 5,000 | gain, points per hand",
+        "level | against | games | games won, both as installed",
         [
             Rows(
                 "levels",
-                "`{key}` | `{config[above]}` | {ladder[as_installed][share][mean]:.1%} | {ladder[after_500][share][mean]:.1%} | "
-                "{ladder[after_5000][share][mean]:.1%} | {gains[total][201_500]:points}",
+                "`{key}` | `{config[above]}` | {config[games]:,} | {ladder[as_installed][share]:percent}",
                 "*",
             )
         ],
@@ -73,42 +72,7 @@ FIGURES = {
             for name in ("network", "simple")
         ],
     ),
-    "ladder of levels": Table(
-        "games won of the next level, both after as many hands | games | as installed | after 500 hands | after 5,000 | "
-        "points per hand as installed",
-        [
-            Rows(
-                "levels",
-                "`{key}` against `{config[above]}` | {config[games]:,} | {ladder[as_installed][share]:percent} | "
-                "{ladder[after_500][share]:percent} | {ladder[after_5000][share]:percent} | {ladder[as_installed][points]:points}",
-                "*",
-            )
-        ],
-    ),
-    "gains": Table(
-        "points per hand, hands 201 to 500 | in all: own less frozen | specific: own less mixed | "
-        "the same for newly drawn opponents | specific, strangers of other kinds | in all, strangers",
-        [
-            Rows(
-                "levels",
-                "`{key}` | {gains[total][201_500]:points} | {gains[specific][201_500]:points} | "
-                "{gains[specific][201_500][newly_drawn]:points} | {strangers[specific][201_500]:points} | "
-                "{strangers[total][201_500]:points}",
-                "*",
-            )
-        ],
-    ),
-    "variety": Table(
-        "the same deal 1,000 times against `formula` | deals | different hands | commonest | hands | variety costs, points per hand",
-        [
-            Rows(
-                "levels",
-                "`{key}` | {variety[deals]} | {variety[different]:.0f} | {variety[commonest]:.1%} | {variety[hands]:,} | "
-                "{variety[cost]:points}",
-                "*",
-            )
-        ],
-    ),
+    "ladder of levels": README["levels"],
     "hands a second": Table(
         "one core, random hands | hands a second | beside OpenSpiel",
         [Rows("engine_speed", "{name} | {hands_per_second:,.0f} | {hands_ratio:,.1f} ×", "rows/*")],

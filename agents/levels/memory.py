@@ -27,7 +27,7 @@ RESPONSES = Path(__file__).resolve().parents[1] / "data" / "responses.json"
 # Distances from the average opponent beyond this count as this, in standard deviations.
 MAX_DISTANCE = 1.5
 # How many hands of the coach a level's habits are worth: how slowly it learns.
-_HABIT_HANDS = 5000
+_HABIT_HANDS = 6000
 # Play cannot produce more hands than this, nor numbers as large as these.
 MAX_HANDS, _LARGEST = 2**31, 1e12
 Number = Annotated[float, Field(ge=-_LARGEST, le=_LARGEST)]
