@@ -23,9 +23,9 @@ from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp
 
 from agents.files import JsonError, parse_json
-from agents.levels.describe import describe_learning
 from agents.levels.level import Level
 from agents.levels.profile import export_opponent, import_opponent, reset_level
+from agents.levels.sentences import describe_learning
 from agents.play.allowed import names_for_all
 from agents.player_names import check_name
 from agents.programs.events import VERSION

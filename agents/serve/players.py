@@ -50,7 +50,7 @@ class SharedPlayer:
         Raises:
             GinError: if it is another player.
         """
-        if not isinstance(self.player, LevelPlayer) or not self.player.level.learns:
+        if not isinstance(self.player, LevelPlayer):
             raise GinError(f"{self.player.name} keeps no memory; only levels do")
         return self.player
 
