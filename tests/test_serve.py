@@ -148,7 +148,7 @@ def test_what_is_not_served_says_where_to_look(server):
 
 
 @pytest.mark.parametrize(
-    "player", ["cmd:touch /tmp/x", "py:os:getcwd", "agents/levels/installed/level-1", "level-2:profile=/tmp"]
+    "player", ["cmd:touch /tmp/x", "py:os:getcwd", "agents/data/network", "level-2:profile=/tmp"]
 )
 def test_no_request_starts_a_program_or_reads_a_path(server, player):
     for path in ("/sessions", "/tables"):
