@@ -147,9 +147,7 @@ def test_what_is_not_served_says_where_to_look(server):
     assert caught.value.code == 422 and "Content-Type" in json.loads(caught.value.read())["message"]
 
 
-@pytest.mark.parametrize(
-    "player", ["cmd:touch /tmp/x", "py:os:getcwd", "agents/data/network", "level-2:profile=/tmp"]
-)
+@pytest.mark.parametrize("player", ["cmd:touch /tmp/x", "py:os:getcwd", "agents/data/network", "level-2:profile=/tmp"])
 def test_no_request_starts_a_program_or_reads_a_path(server, player):
     for path in ("/sessions", "/tables"):
         status, answer = server.call("POST", path, {"player": player})
