@@ -193,9 +193,6 @@ class Table(_Seat):
     async def _push(self, action: int) -> None:
         session = self.session
         session.play(action)
-        # These are the sentences of other tables.
-        session.events()
-        session.moves.clear()
         if session.hand.is_over:
             played = session.match.played[-1]
             self._tell(played.view(session.seat))
