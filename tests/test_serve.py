@@ -177,7 +177,7 @@ def test_a_memory_survives_a_killed_server_and_is_exported_imported_and_reset(tm
         status, memory = server.call("GET", address.format("ann"))
         assert status == 200
         [record] = memory["export"]["opponents"].values()
-        assert record["hands"] == sum(event["end"] not in ("stock", "forfeit") for event in ended) > 0
+        assert record["choices"]["hands"] == sum(event["end"] not in ("stock", "forfeit") for event in ended) > 0
         # A name that a path would split.
         assert server.call("PUT", address.format("A%2FB"), memory["export"])[0] == 204
         copied = server.call("GET", address.format("a%2Fb"))[1]
