@@ -15,7 +15,7 @@ from agents.analysis.marks import MARKS, UNCLEAR, kind_of, mark_of
 from agents.arena.hand_value import shipped_value
 from agents.network.checkpoint import read_metadata
 from agents.network.player import SHIPPED
-from agents.search import make_search
+from agents.search.player import make_search
 from agents.search.world_values import BRANCH
 from agents.search.worlds import draw_worlds
 from agents.win_probability import PointWorths

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError, deserialize
 
 from agents.network.inputs import (
     ACTOR_INPUTS,
@@ -83,6 +82,9 @@ def load_numpy_actor(directory: Path) -> tuple[NumpyActor, dict[str, Any]]:
     Raises:
         CheckpointError: as ``agents.network.checkpoint.load_checkpoint`` does.
     """
+    # Here, not above: games against bots import this module through ratings, and need no weights.
+    from safetensors import SafetensorError, deserialize
+
     metadata = read_metadata(directory)
     path = directory / WEIGHTS
     name = check_weights(path, METADATA, metadata)

@@ -263,7 +263,7 @@ for _name in ("random", "easy", "simple", "formula", "camper", "knocker", "style
     register_player(_name, f"ginenv.bots.heuristics:make_{_name}")
 register_player("openspiel-simple", "ginenv.bots.engine_adapters:OpenSpielSimple", "open_spiel")
 register_player("network", "agents.network.player:make_network", "ginenv[agents]")
-register_player("search", "agents.search:make_search", "ginenv[agents]")
+register_player("search", "agents.search.player:make_search", "ginenv[agents]")
 register_player("population", "ginenv.bots.population:PopulationPlayer")
 for _number in range(1, 5):
     register_player(f"level-{_number}", "agents.levels.player:make_level", "ginenv[agents]", level=_number)
