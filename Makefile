@@ -165,6 +165,9 @@ results: $(PEERS)
 	for rival in $(RIVALS); do \
 	  $(BIN)/python evaluate.py network $$rival --rules eaai --games $(GAMES) --seed 31 --workers 2 \
 	    --out benchmarks/results/network-eaai-$$(echo $$rival | tr -c 'a-z0-9\n' -).json || exit 1; done
+	for pair in "level-1 level-2" "level-2 level-3" "level-3 level-4" "level-4 network"; do set -- $$pair; \
+	  $(BIN)/python evaluate.py $$1 $$2 --rules eaai --games 1000 --seed 33 --workers 2 \
+	    --out benchmarks/results/$$1-eaai-$$2.json || exit 1; done
 	for rules in $(PRESETS); do \
 	  $(BIN)/python evaluate.py network formula --rules $$rules --hands $(GAMES) --seed 32 --workers 2 \
 	    --out benchmarks/results/network-rules-$$rules.json || exit 1; done

@@ -32,13 +32,7 @@ README = {
     ),
     "levels": Table(
         "level | against | games | games won, both as installed",
-        [
-            Rows(
-                "levels",
-                "`{key}` | `{config[above]}` | {config[games]:,} | {ladder[as_installed][share]:percent}",
-                "*",
-            )
-        ],
+        [Rows("level-*-eaai-*", "{players[0]:player} | {players[1]:player} | {jobs:,} | {share:percent}", "matches/0")],
     ),
 }
 

@@ -81,8 +81,10 @@ def test_levels_are_shown_as_a_table_or_as_json(monkeypatch, capsys) -> None:
     table = printed_by(monkeypatch, capsys, "levels", "show", "level-2")
     shown = json.loads(printed_by(monkeypatch, capsys, "levels", "show", "level-2", "--as-json"))
     assert len(table.splitlines()) <= 24 and max(map(len, table.splitlines())) <= 80
-    rows = {line.split()[0]: line.split()[-1] for line in table.splitlines()}
+    rows = {line.rsplit(maxsplit=1)[0].strip(): line.split()[-1] for line in table.splitlines() if " " in line.strip()}
     assert shown["name"] == "level-2" and shown["sha256"].startswith(rows["sha256"])
+    habits = shown["settings"].pop("habits")
+    shown["settings"] |= {f"habit: {name}": value for name, value in habits.items()}
     assert {key: rows[key] for key in shown["settings"]} == {
         key: str(value) for key, value in shown["settings"].items()
     }

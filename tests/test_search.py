@@ -13,10 +13,10 @@ from rich.console import Console
 from agents.config import ConfigError, parse_config
 from agents.network.checkpoint import read_metadata, save_checkpoint
 from agents.network.nets import Actor, Critic
-from agents.search.config import SearchConfig
-from agents.search.player import SearchPlayer, make_search
 from agents.search.belief import HandModel, save_hand_model
 from agents.search.candidates import CANDIDATE, choose
+from agents.search.config import SearchConfig
+from agents.search.player import SearchPlayer, make_search
 from agents.search.worlds import draw_hands, draw_worlds
 from agents.training import hand_model_fit
 from ginenv.bots.heuristics import make_simple, make_style

@@ -58,6 +58,7 @@ class HandReader:
     def __init__(self, rules: Rules, deal: Deal) -> None:
         self.rules, self.deal = rules, deal
         self.events: list[Message] = [deal]
+        self.hand_luck: str | None = None  # the host's random word for the whole hand, once it has sent it
         self._cards, self._drawn, self._shown = _cards_mask(deal.cards), NO_CARD, 0
         # Public actions with the seat's own cards before each.
         self._actions: list[tuple[int, int]] = []

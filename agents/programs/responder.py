@@ -88,6 +88,7 @@ class Hands:
             self.readers.pop(slot, None)
             if reader is not None:
                 self.readers[slot] = again = HandReader(self.rules, reader.deal)
+                again.hand_luck = reader.hand_luck
                 for event in reader.events[1 : counts[slot]]:
                     again.push(event)
 
@@ -106,6 +107,7 @@ class Hands:
                     if event.end != "forfeit":
                         view = reader.final_view(event)
                         view["luck"] = self._luck(event.luck, entry.slot, reader, len(reader.events))
+                        view["hand_luck"] = self._luck(reader.hand_luck, entry.slot, reader)
                         finals.append((entry.slot, view))
                     del self.readers[entry.slot]
                 else:
@@ -128,7 +130,9 @@ class Hands:
             raise GinError("there is no hand in play; its events begin with a deal")
         view = reader.view()
         view["luck"] = self._luck(entry.luck, entry.slot, reader, len(reader.events))
-        view["hand_luck"] = self._luck(entry.hand_luck, entry.slot, reader)
+        if entry.hand_luck is not None:
+            reader.hand_luck = entry.hand_luck
+        view["hand_luck"] = self._luck(reader.hand_luck, entry.slot, reader)
         if entry.legal is not None:
             _restrict(view, entry.legal)
         return view
