@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable
+from urllib.parse import quote
 
 from ginenv.errors import GinError
 
@@ -19,6 +20,12 @@ def normalized(name: str) -> str:
 def casefolded(name: str) -> str:
     """A name without its letter case: the same for every way to write it."""
     return normalized(normalized(name).casefold())
+
+
+def file_name(name: str) -> str:
+    """What a file or directory of a person is called, however the name is written."""
+    # "." and ".." mean something else to a file system.
+    return quote(casefolded(name), safe=" ").replace(".", "%2E")
 
 
 def check_name(name: str, owner: str, error: type[GinError] = GinError) -> str:

@@ -29,7 +29,6 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from urllib.parse import quote
 
 from filelock import FileLock, Timeout
 from platformdirs import user_data_path
@@ -40,7 +39,7 @@ from agents.play.game import Game
 from agents.play.options import Options, friend_of
 from agents.play.records_table import StoredGame, read_games, write_game
 from agents.play.statistics import Tallies, Tally
-from agents.player_names import casefolded, check_name
+from agents.player_names import casefolded, check_name, file_name
 from ginenv.errors import GinError, unknown_name
 from ginenv.hands.hand import Hand, Match
 from ginenv.hands.records import Record, parse_record
@@ -165,8 +164,7 @@ class Home:
 
     def lock(self, name: str) -> FileLock:
         """Acquires a player's lock, which is released when this process ends, however it ends."""
-        # "." and ".." mean something else to a file system.
-        path = self.path / "locks" / quote(casefolded(name), safe=" ").replace(".", "%2E")
+        path = self.path / "locks" / file_name(name)
         # Shared by threads: the one that serves a table need not be the one that opened the file.
         lock = FileLock(path, mode=0o600, blocking=False, thread_local=False)
         with writing(path):

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import re
 import secrets
-from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
@@ -25,13 +23,23 @@ _SHORTEST_TOKEN = 16
 _KEEP_ALIVE = 75
 
 
-@dataclass
-class Arguments:
+def run(
+    mcp: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False,
+    host: str = "127.0.0.1",
+    port: int = 8378,
+    home: Path | None = None,
+    allow: tyro.conf.UseAppendAction[tuple[str, ...]] = (),
+    allow_origin: tyro.conf.UseAppendAction[tuple[str, ...]] = (),
+    sessions: int = 2000,
+    per_person: int = 8,
+    idle: float = 1800.0,
+    seconds: float = 30.0,
+) -> None:
     """Players over HTTP, for programs in any language: the messages of the line protocol, as JSON.
 
     Every request needs the header Authorization: Bearer TOKEN. The token is $GIN_TOKEN, or a new one that is printed.
 
-    Attributes:
+    Args:
         mcp: tools for a language model instead (Model Context Protocol), over standard input and output; only --allow applies.
         host: address to listen on; any but this machine's own also lets in other machines, without encryption.
         port: port to listen on; 0 takes any that is free.
@@ -43,55 +51,29 @@ class Arguments:
         idle: seconds after which a session that is not used may end.
         seconds: time limit of a request.
     """
-
-    mcp: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
-    host: str = "127.0.0.1"
-    port: int = 8378
-    home: Path = field(default_factory=default_home)
-    allow: tyro.conf.UseAppendAction[list[str]] = field(default_factory=list)
-    allow_origin: tyro.conf.UseAppendAction[list[str]] = field(default_factory=list)
-    sessions: int = 2000
-    per_person: int = 8
-    idle: float = 1800.0
-    seconds: float = 30.0
-
-
-def run(arguments: Sequence[str], program: str = "gin serve") -> None:
-    """Serves until it is interrupted.
-
-    Raises:
-        GinError: if an argument cannot be used.
-    """
-    chosen = tyro.cli(Arguments, prog=program, args=arguments)
-    check_integer("--port", chosen.port, 0, 65535)
-    for name in chosen.allow:
+    check_integer("--port", port, 0, 65535)
+    for name in allow:
         parse_player(name)
-    for origin in chosen.allow_origin:
-        _check_origin(origin)
-    limits = Limits(
-        sessions=chosen.sessions, per_person=chosen.per_person, idle_seconds=chosen.idle, seconds=chosen.seconds
-    )
-    sessions = Sessions(chosen.home, limits, chosen.allow)
-    if chosen.mcp:
+    for origin in allow_origin:
+        # Nothing else is sent by a browser.
+        if not re.fullmatch(r"https?://[^/?#@\s]+|null", origin):
+            raise GinError(must_be("--allow-origin", "an origin such as https://cards.example, without a path", origin))
+    limits = Limits(sessions, per_person, idle_seconds=idle, seconds=seconds)
+    served = Sessions(home or default_home(), limits, allow)
+    if mcp:
         from agents.serve.mcp import serve
 
-        return serve(sessions)
+        return serve(served)
     given = os.environ.get("GIN_TOKEN")
     if given is not None and (len(given) < _SHORTEST_TOKEN or not given.isascii() or not given.isprintable()):
         raise GinError(f"GIN_TOKEN must have at least {_SHORTEST_TOKEN} printable characters of ASCII")
     token = given or secrets.token_urlsafe(24)
-    app = make_app(sessions, token, chosen.allow_origin)
-    listening = listen(chosen.host, chosen.port)
-    host = f"[{chosen.host}]" if ":" in chosen.host else chosen.host
+    app = make_app(served, token, allow_origin)
+    listening = listen(host, port)
+    host = f"[{host}]" if ":" in host else host
     shown = "the token of GIN_TOKEN" if given else f"the token {token}"
     print(f"Serving at http://{host}:{listening.getsockname()[1]} with {shown}\nCtrl-C ends it.", flush=True)
     try:
         make_server(app, _KEEP_ALIVE).run(sockets=[listening])
     except KeyboardInterrupt:
         print("The server has ended.", flush=True)
-
-
-def _check_origin(origin: str) -> None:
-    """Refuses what no browser sends as an origin."""
-    if not re.fullmatch(r"https?://[^/?#@\s]+|null", origin):
-        raise GinError(must_be("--allow-origin", "an origin such as https://cards.example, without a path", origin))

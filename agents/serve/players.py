@@ -8,13 +8,12 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, cast
-from urllib.parse import quote
 
 import numpy as np
 
 from agents.levels.player import LevelPlayer, act_together
 from agents.levels.profile import Profile
-from agents.player_names import casefolded
+from agents.player_names import file_name
 from ginenv.errors import GinError
 from ginenv.tables.players import Player, ask_player
 
@@ -112,5 +111,4 @@ def _told(error: Exception) -> Exception:
 
 def memory_directory(home: Path, person: str) -> Path:
     """Where levels keep what they learn of a person."""
-    # "." and ".." mean something else to a file system.
-    return home / "people" / quote(casefolded(person), safe=" ").replace(".", "%2E")
+    return home / "people" / file_name(person)
