@@ -21,7 +21,7 @@ from agents.play.review import shared_analyst
 from agents.play.session import Session
 from agents.play.statistics import Tallies
 from agents.play.store import Home
-from agents.play.terminal import LeaveError, Table, Terminal, parse_move
+from agents.play.terminal import LeaveError, Terminal, parse_move, play_games
 from ginenv.engine.actions import KNOCK, PHASE_DISCARD
 from ginenv.engine.cards import card_value, cards_of, format_cards, mask_of, parse_card, parse_cards
 from ginenv.engine.melds import melded_cards
@@ -272,7 +272,7 @@ def test_a_game_can_be_played_to_its_end(preset, tmp_path, monkeypatch):
     session.set_option("rules", f"{preset},target=1")
     session.set_option("opponent", "simple")
     with pytest.raises(LeaveError):
-        Table(terminal, session).play()
+        play_games(terminal, session)
     assert "\n! " not in screen.getvalue()
     (game,) = session.file.games()
     match = read_game(session)

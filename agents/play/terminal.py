@@ -139,108 +139,102 @@ def parse_move(turn: Turn, text: str) -> int:
     return turn.action(name, parse_card(found[2]))
 
 
-class Table:
-    """A person's games at the terminal.
+def play_games(terminal: Terminal, session: Session, new: bool = False) -> None:
+    """Plays a person's unfinished game, or a new one, and further games until the person leaves.
 
-    Args:
-        terminal: where they are played.
-        session: whose games they are.
+    Raises:
+        LeaveError: when the person leaves.
+        GinError: if the game cannot go on, or the opponent fails; the game is kept.
     """
+    if not new and (unfinished := session.unfinished()):
+        terminal.say(f"Your unfinished game goes on: {unfinished}. ('--new' begins another.)")
+        session.resume()
+    else:
+        session.new_game()
+    while True:
+        _play_game(terminal, session)
+        _ask(terminal, session, "Enter begins another game")
+        session.new_game()
 
-    def __init__(self, terminal: Terminal, session: Session) -> None:
-        self.terminal = terminal
-        self.session = session
 
-    def play(self, new: bool = False) -> None:
-        """Plays the unfinished game, or a new one, and further games until the person leaves.
-
-        Raises:
-            LeaveError: when the person leaves.
-            GinError: if the game cannot go on, or the opponent fails; the game is kept.
-        """
-        if not new and (unfinished := self.session.unfinished()):
-            self.terminal.say(f"Your unfinished game goes on: {unfinished}. ('--new' begins another.)")
-            self.session.resume()
+def _play_game(terminal: Terminal, session: Session) -> None:
+    _announce(terminal, session)
+    while True:
+        if session.hand.is_over:
+            _show_events(terminal, session)
+            terminal.show(session.match.played[-1].view(session.seat)[0], session.theirs)
+            terminal.say("", session.match.sheet().to_text(session.names), "")
+            if session.match.is_over:
+                terminal.say(session.verdict, style="bold")
+                return
+            _ask(terminal, session, "Enter deals the next hand")
+            session.next_hand()
+            _announce(terminal, session)
+        elif session.is_turn:
+            _person(terminal, session)
         else:
-            self.session.new_game()
-        while True:
-            self._play()
-            self._ask("Enter begins another game")
-            self.session.new_game()
+            session.go_on()
 
-    def _play(self) -> None:
-        self._announce()
-        while True:
-            if self.session.hand.is_over:
-                self._show_events()
-                self.terminal.show(self.session.match.played[-1].view(self.session.seat)[0], self.session.theirs)
-                self.terminal.say("", self.session.match.sheet().to_text(self.session.names), "")
-                if self.session.match.is_over:
-                    self.terminal.say(self.session.verdict, style="bold")
-                    return
-                self._ask("Enter deals the next hand")
-                self.session.next_hand()
-                self._announce()
-            elif self.session.is_turn:
-                self._person()
+
+def _announce(terminal: Terminal, session: Session) -> None:
+    target, rules = session.match.rules.target, variation(session.match.rules)
+    to = f", to {target}" if target and "target=" not in rules else ""
+    terminal.say("", f"Against {session.theirs}. {display_rules(rules)}{to}.", style="bold")
+
+
+def _person(terminal: Terminal, session: Session) -> None:
+    """Asks for the person's move until there is one, and plays it."""
+    turn = session.turn
+    _show_events(terminal, session)
+    _show(terminal, session, turn)
+    while True:
+        try:
+            text = _ask(terminal, session, _question(turn))
+            if text in ("h", "hint"):
+                terminal.say(f"Hint: {session.hint()[1]}", style="bright_yellow")
+            elif text and (found := _WITH_CARD.fullmatch(text)) and turn.returns_upcard(parse_card(found[2])):
+                terminal.say("You give the card back: the draw is undone.")
+                session.put_back()
+                return
+            elif text:
+                action = parse_move(turn, text)
+                break
             else:
-                self.session.go_on()
+                _show(terminal, session, turn)
+        except GinError as error:
+            terminal.warn(error)
+    session.play(action)
 
-    def _announce(self) -> None:
-        target, rules = self.session.match.rules.target, variation(self.session.match.rules)
-        to = f", to {target}" if target and "target=" not in rules else ""
-        self.terminal.say("", f"Against {self.session.theirs}. {display_rules(rules)}{to}.", style="bold")
 
-    def _person(self) -> None:
-        """Asks for the person's move until there is one, and plays it."""
-        turn = self.session.turn
-        self._show_events()
-        self._show(turn)
-        while True:
-            try:
-                text = self._ask(_question(turn))
-                if text in ("h", "hint"):
-                    self.terminal.say(f"Hint: {self.session.hint()[1]}", style="bright_yellow")
-                elif text and (found := _WITH_CARD.fullmatch(text)) and turn.returns_upcard(parse_card(found[2])):
-                    self.terminal.say("You give the card back: the draw is undone.")
-                    self.session.put_back()
-                    return
-                elif text:
-                    action = parse_move(turn, text)
-                    break
-                else:
-                    self._show(turn)
-            except GinError as error:
-                self.terminal.warn(error)
-        self.session.play(action)
+def _show(terminal: Terminal, session: Session, turn: Turn) -> None:
+    terminal.show(session.view, session.theirs)
+    if turn.phase == "spread":
+        for number, melds in enumerate(turn.spreads(), 1):
+            words = " | ".join(format_cards(cards_of(meld)) for meld in melds)
+            left = int(points_of(turn.hand & ~sum(melds)))
+            terminal.say(f"  spread {number}: {words}, deadwood {left}")
 
-    def _show(self, turn: Turn) -> None:
-        self.terminal.show(self.session.view, self.session.theirs)
-        if turn.phase == "spread":
-            for number, melds in enumerate(turn.spreads(), 1):
-                words = " | ".join(format_cards(cards_of(meld)) for meld in melds)
-                left = int(points_of(turn.hand & ~sum(melds)))
-                self.terminal.say(f"  spread {number}: {words}, deadwood {left}")
 
-    def _show_events(self) -> None:
-        self.terminal.warn(*self.session.notices())
-        for event in self.session.events():
-            if event.kind == "warning":
-                self.terminal.warn(event.words)
-            else:
-                # It has to be noticed that the opponent takes a card from the pile.
-                self.terminal.say(event.words, style="bright_red" if event.kind == "take" else "cyan")
+def _show_events(terminal: Terminal, session: Session) -> None:
+    terminal.warn(*session.notices())
+    for event in session.events():
+        if event.kind == "warning":
+            terminal.warn(event.words)
+        else:
+            # It has to be noticed that the opponent takes a card from the pile.
+            terminal.say(event.words, style="bright_red" if event.kind == "take" else "cyan")
 
-    def _ask(self, question: str) -> str:
-        """An answer to the question; what the person asks instead is answered first."""
-        while True:
-            text = self.terminal.ask(question).lower()
-            if text in ("c", "score"):
-                self.terminal.say(self.session.match.sheet().to_text(self.session.names))
-            elif text in ("stats", "statistics"):
-                self.terminal.say(*statistics(self.session.home, self.session.file))
-            else:
-                return text
+
+def _ask(terminal: Terminal, session: Session, question: str) -> str:
+    """An answer to the question; what the person asks instead is answered first."""
+    while True:
+        text = terminal.ask(question).lower()
+        if text in ("c", "score"):
+            terminal.say(session.match.sheet().to_text(session.names))
+        elif text in ("stats", "statistics"):
+            terminal.say(*statistics(session.home, session.file))
+        else:
+            return text
 
 
 def statistics(home: Home, file: PlayerFile) -> list[str]:
@@ -300,7 +294,7 @@ def play(
             try:
                 for name, value in changes.items():
                     terminal.say(session.set_option(name, value))
-                Table(terminal, session).play(new)
+                play_games(terminal, session, new)
             finally:
                 session.leave_game()
     except (LeaveError, KeyboardInterrupt):

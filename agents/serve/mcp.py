@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections import Counter
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -30,11 +31,10 @@ HandNumber = Annotated[int, Field(description="the number that new_hand gave")]
 
 @dataclass
 class _Hand:
-    """A hand, and what was counted at it."""
+    """A hand, and the hints that were asked for at it."""
 
     table: Table
     opponent: str
-    bad_calls: int = 0
     hints: int = 0
 
     @property
@@ -63,7 +63,8 @@ class HandTools(MCPServer):
         super().__init__("gin", instructions=_INSTRUCTIONS)
         self._sessions = sessions
         self._hands: list[_Hand] = []
-        self._other_bad_calls = 0
+        # By the number of the hand; 0: of none.
+        self._bad_calls: Counter[int] = Counter()
         # A client may send several calls at once.
         self._turn = asyncio.Lock()
         for tool in (self.new_hand, self.view, self.play, self.result):
@@ -85,13 +86,11 @@ class HandTools(MCPServer):
                     raise
                 text = sentence_of(cause.errors()) if isinstance(cause, ValidationError) else str(cause)
                 number = arguments.get("hand")
-                if isinstance(number, int) and 1 <= number <= len(self._hands):
-                    hand = self._hands[number - 1]
-                    hand.bad_calls += 1
-                    legal = "" if hand.table.is_over else f"; {_legal(hand)}"
-                    text += legal if legal not in f"; {text}" else ""
-                else:
-                    self._other_bad_calls += 1
+                number = number if isinstance(number, int) and 1 <= number <= len(self._hands) else 0
+                self._bad_calls[number] += 1
+                if number and not (table := self._hands[number - 1].table).is_over:
+                    legal = f"legal are: {', '.join(table.legal())}"
+                    text += f"; {legal}" if legal not in text else ""
                 return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True)
 
     async def new_hand(self, opponent: str = "simple", rules: str = "eaai") -> str:
@@ -140,16 +139,15 @@ class HandTools(MCPServer):
             found = self._find(hand)
             await found.table.go_on()
             ended = found.ending() if found.table.is_over else "It is still in play."
-            return f"Hand {hand}, against {found.opponent}: {ended} Bad calls: {found.bad_calls}. Hints: {found.hints}."
+            return f"Hand {hand}, against {found.opponent}: {ended} Bad calls: {self._bad_calls[hand]}. Hints: {found.hints}."
         for each in self._hands:
             await each.table.go_on()
         over = [each for each in self._hands if each.table.is_over]
         points = sum(each.points for each in over)
         mean = f", {points / len(over):+.1f} per hand" if over else ""
-        bad = self._other_bad_calls + sum(each.bad_calls for each in self._hands)
         return (
             f"Hands over: {len(over)} of {len(self._hands)}; points: {points:+d}{mean}. "
-            f"Bad calls: {bad}. Hints: {sum(each.hints for each in self._hands)}."
+            f"Bad calls: {self._bad_calls.total()}. Hints: {sum(each.hints for each in self._hands)}."
         )
 
     def _find(self, number: int) -> _Hand:
@@ -165,10 +163,6 @@ class HandTools(MCPServer):
         found = self._hands[number - 1]
         words = entry_words(found.table.entry())
         return f"{words}\nHand {number} is over: {found.ending()}" if found.table.is_over else words
-
-
-def _legal(hand: _Hand) -> str:
-    return f"legal are: {', '.join(hand.table.legal())}"
 
 
 def _hint(hand: _Hand) -> str:

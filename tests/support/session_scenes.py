@@ -11,7 +11,7 @@ from rich.console import Console
 from agents.play.game import Game
 from agents.play.session import Session
 from agents.play.store import Home
-from agents.play.terminal import LeaveError, Table, Terminal
+from agents.play.terminal import LeaveError, Terminal, play_games
 from ginenv.engine.cards import parse_cards
 from ginenv.engine.rules import get_rules
 from ginenv.hands.hand import Match
@@ -85,7 +85,7 @@ class Talk:
         self.screen.truncate()
         try:
             with pytest.raises(LeaveError):
-                Table(self.terminal, self.session).play(new)
+                play_games(self.terminal, self.session, new)
         finally:
             self.session.leave_game()
         assert not self.answers
