@@ -234,10 +234,10 @@ def make_app(sessions: Sessions, token: str, origins: Sequence[str] = ()) -> ASG
     )
 
     @app.get("/", response_model=Server)
-    async def server() -> Response:
+    async def server() -> Any:
         """What this server offers."""
         players = [*names_for_all(), *sessions.allowed]
-        return JSONResponse({"protocol": VERSION, "players": players, "sessions": sessions.limits.sessions})
+        return {"protocol": VERSION, "players": players, "sessions": sessions.limits.sessions}
 
     _add_sessions(app, sessions)
     _add_tables(app, sessions)
@@ -247,12 +247,12 @@ def make_app(sessions: Sessions, token: str, origins: Sequence[str] = ()) -> ASG
 
 def _add_sessions(app: FastAPI, sessions: Sessions) -> None:
     @app.post("/sessions", status_code=201, response_model=SessionOpened)
-    async def open_session(body: NewSession) -> Response:
+    async def open_session(body: NewSession) -> Any:
         """Opens a session with a player, which then answers a host's questions."""
         async with asyncio.timeout(sessions.limits.seconds):
             opponent = await sessions.opponent(body.player, body.person)
         key = sessions.add(HostGames(opponent, body.rules, body.seed))
-        return JSONResponse({"session": key, "protocol": VERSION, "name": opponent.shared.player.name}, 201)
+        return {"session": key, "protocol": VERSION, "name": opponent.shared.player.name}
 
     @app.post("/sessions/{session}/act", response_model=AnswerList)
     async def ask_session(session: Key, body: SessionAct) -> Response:
@@ -271,10 +271,9 @@ def _add_sessions(app: FastAPI, sessions: Sessions) -> None:
         return JSONResponse(games.answer)
 
     @app.delete("/sessions/{session}", status_code=204)
-    async def close_session(session: Key) -> Response:
+    async def close_session(session: Key) -> None:
         """Ends a session; what the player has learned stays."""
         sessions.close(session)
-        return Response(status_code=204)
 
 
 def _add_tables(app: FastAPI, sessions: Sessions) -> None:
@@ -310,10 +309,9 @@ def _add_tables(app: FastAPI, sessions: Sessions) -> None:
         return state(table, found)
 
     @app.delete("/tables/{table}", status_code=204)
-    async def close_table(table: Key) -> Response:
+    async def close_table(table: Key) -> None:
         """Leaves a table."""
         sessions.close(table)
-        return Response(status_code=204)
 
 
 def _add_memories(app: FastAPI, sessions: Sessions) -> None:
@@ -334,18 +332,16 @@ def _add_memories(app: FastAPI, sessions: Sessions) -> None:
         return JSONResponse({"level": level, "person": person, "words": words, "export": export})
 
     @app.put(address, status_code=204)
-    async def import_memory(person: Person, level: LevelName, body: dict[str, Any], request: Request) -> Response:
+    async def import_memory(person: Person, level: LevelName, body: dict[str, Any], request: Request) -> None:
         """Replaces what a level knows of a person by an export."""
         if "opponents" not in body:
             raise HTTPException(422, "opponents: missing; a memory is what GET of this address answers under 'export'")
         await use(level, person, import_opponent, await request.body())
-        return Response(status_code=204)
 
     @app.delete(address, status_code=204)
-    async def reset_memory(person: Person, level: LevelName) -> Response:
+    async def reset_memory(person: Person, level: LevelName) -> None:
         """Lets a level forget a person."""
         await use(level, person, _forget)
-        return Response(status_code=204)
 
 
 def _forget(directory: FilePath, level: Level, person: str) -> None:
