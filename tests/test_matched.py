@@ -189,6 +189,6 @@ def test_it_is_the_lobbys_first_choice_and_the_person_sees_a_rating(guest):
     shown = ann.get("/")
     assert shown.index('value="matched"') < shown.index('value="level-1"')
     ann.play_game()
-    found = person_rating(ann.browser.session.home.path, "Ann")
+    found = person_rating(ann.person.session.home.path, "Ann")
     assert found is not None and f"{found} after {found.hands} hand" in plain(ann.get("/learned?level=matched"))
     assert str(found) in plain(ann.get("/"))

@@ -198,28 +198,6 @@ def test_wrong_moves_are_explained_and_change_nothing(talk):
     assert "you took the K♦" in shown and "do not hold the 3♠" in shown and talk.match.hand.phase == "discard"
 
 
-def test_spreads_are_chosen_and_the_opponent_lays_off_by_hand(talk):
-    shown = talk.resume(prepared("ht1", deck(MANY_WAYS, NO_MELD, "KD", "KC"), 0), "p", "k KC", "spread 9", "1")
-    ways = dict(re.findall(r"^ *spread (\d): .*deadwood (\d+)", shown, re.MULTILINE))
-    assert set(ways.values()) >= {"1", "10"} and f"deadwood {ways['1']} against" in shown
-    assert "there is no spread 9" in shown and "Formula lays off the J♠" in shown
-
-
-def test_cards_are_laid_off(talk):
-    game = prepared("ht1", deck(KNOCKS, FITS, "KD", "KC"), 1)
-    shown = " ".join(talk.resume(game, "p", "l 3h", "lay off 9h", "JS", "done").split())
-    assert "Formula knocks with the K♣" in shown and "laid off in hand 1: J♠ 3♥" in shown
-    assert "you cannot lay off that card now; you can lay off the 7♠ or J♠, or be done" in shown
-    assert set(read_game(talk.session).outcomes[0].laid_off) == set(parse_cards("3H JS"))
-
-
-def test_the_opponents_take_is_shown(talk):
-    # The starter throws the 3D that makes the other's third three.
-    game = prepared("eaai", deck(LOOSE.replace("QD", "3D"), "3S 3C KC 8S 7C TC AD 4C 9D 2C", "KD", "KH"), 0)
-    shown = talk.resume(game, "p", "d 3D")
-    assert "Formula takes the 3♦ from the pile and discards" in shown
-
-
 def test_the_upcard_just_taken_can_be_given_back_under_gr_alone(talk):
     cards = deck(LOOSE, NO_MELD.replace("QC", "KD"), "QC", "KC")
     assert "Discard, or give back the Q♣" in talk.resume(prepared("gr,target=150", cards, 0), "t")

@@ -11,7 +11,6 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import numpy as np
-import psutil
 import pytest
 
 from agents.files import FileError
@@ -176,18 +175,6 @@ def test_no_text_of_a_store_from_elsewhere_commands_a_terminal(tmp_path):
         assert [name.isprintable() for name in home.names()] == [True]
 
 
-def test_a_closed_store_holds_no_file(tmp_path):
-    with Home(tmp_path) as home:
-        ann = home.create("Ann")
-        assert any(Path(file.path).parent == tmp_path for file in psutil.Process().open_files())
-    assert not any(Path(file.path).parent == tmp_path for file in psutil.Process().open_files())
-    with refuses(FileError, "closed"):
-        home.names()
-    ann.save()
-    assert "closed" in ann.notices[-1]
-    ann.close()
-
-
 def test_a_player_sits_at_one_table_only(tmp_path):
     home = Home(tmp_path)
     file = home.create("Ann")
@@ -215,16 +202,6 @@ def test_full_disk_is_reported_and_saved_files_stay(talk):
     talk.home.database.run("PRAGMA max_page_count = 1000000")
     talk.session.file.game = Game.read(before["game"])
     assert "knock by Ann" in talk.say("k KC") and talk.session.notices() == []
-
-
-def test_an_ended_hand_is_written_once_it_can_be(talk):
-    talk.session.file.write_record("first", played(2), ("Ann", "simple"))
-    talk.home.database.run("PRAGMA query_only = ON")
-    talk.session.file.save()
-    assert "readonly" in talk.session.notices()[0] and talk.session.file.games() == []
-    talk.home.database.run("PRAGMA query_only = OFF")
-    talk.session.file.save()
-    assert [game.hands for game in talk.session.file.games()] == [2]
 
 
 def test_hands_and_decisions_are_rows_that_agree_with_the_record(talk):
@@ -297,21 +274,6 @@ def start(home: Path, name: str, count: int) -> tuple[BaseProcess, Connection]:
     process.start()
     there.close()
     return process, here
-
-
-def test_two_processes_write_to_one_store(tmp_path):
-    processes = [start(tmp_path, name, 10)[0] for name in ("Ann", "Bob")]
-    for process in processes:
-        process.join(120)
-        assert process.exitcode == 0
-    home = Home(tmp_path)
-    assert home.names() == ["Ann", "Bob"]
-    for name in home.names():
-        assert len(home.games(name)) == 10
-        file = home.open(name)
-        assert file.game is not None and file.game.seed == file.statistics.root[0].hands == 10
-        file.close()
-    assert query(tmp_path, "PRAGMA integrity_check") == [("ok",)]
 
 
 def test_a_kill_loses_nothing_that_was_answered(tmp_path):

@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import socket
 import subprocess
 import threading
 import urllib.error
@@ -81,17 +80,6 @@ def test_a_stranger_is_refused_everywhere(server):
             status, answer = server.call(method, path, {}, "another-token-12345678")
             assert status == 401 and answer["type"] == "error"
     assert server.call("GET", "/", token="")[0] == 401
-
-
-def test_a_client_that_wants_another_protocol_fills_no_log(tmp_path, capfd):
-    with serving(tmp_path) as served:
-        host, port = served.url.removeprefix("http://").split(":")
-        with socket.create_connection((host, int(port)), 60) as other:
-            # As Java's client begins.
-            lines = ["GET / HTTP/1.1", f"Host: {host}", f"Authorization: Bearer {TOKEN}", "Upgrade: h2c"]
-            other.sendall("\r\n".join([*lines, "Connection: Upgrade, close", "", ""]).encode())
-            assert b" 200 " in other.recv(100)
-    assert not capfd.readouterr().err
 
 
 def test_a_session_answers_like_the_player_itself(server):

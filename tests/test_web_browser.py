@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import threading
@@ -293,31 +292,3 @@ def test_a_lost_server_is_reported_on_the_page(drawn):
     drawn.page.click("#do-hint")
     drawn.page.locator("#trouble:visible >> text=The server does not answer; the game is kept.").wait_for()
     assert drawn.page.locator("#hand .card").count() == 11, "the table stays on the page"
-
-
-def test_two_people_play_in_two_browsers_of_which_one_is_lost(table, sit):
-    there = table(rules="dg-standard,target=15")
-    ann = sit(there)
-    ann.page.goto(there.entrance)
-    ann.page.locator("label:has([value=friend])").click()
-    ann.page.fill("#friend", "Bob")
-    ann.page.click("button:has-text('Begin a game')")
-    (link,) = re.findall(r"http://\S+token=\w+", ann.page.inner_text("#messages"))
-
-    def sit_down() -> Visitor:
-        person = sit(there, name="Bob")
-        person.page.goto(link)
-        person.page.goto(f"{there.address}/table")
-        return person
-
-    bob = sit_down()
-    while not ann.person.session.match.is_over:
-        live = ann.person.session
-        for person in (ann, bob):
-            # Each sees what the other has done.
-            person.page.locator(f'#table[data-at="{person.person.table.mark}"]').wait_for()
-        (ann if live.hand.is_over or live.hand.turn == live.seat else bob).move()
-        if bob.moves == 2:
-            bob.page.context.close()
-            bob = sit_down()
-    assert ann.faults + bob.faults == []

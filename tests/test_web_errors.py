@@ -10,7 +10,6 @@ from starlette.testclient import TestClient
 
 from agents.web import jobs, learned, replay
 from agents.web import warmup as ready
-from ginenv.engine.rules import PRESETS
 from ginenv.errors import GinError
 from ginenv.tables.players import make_player
 from tests.support.session_scenes import LOOSE, NO_MELD, deck, prepared
@@ -63,17 +62,6 @@ def test_a_form_that_cannot_be_used_keeps_what_was_written_in_it(guest):
         assert answer.status_code == 400 and "&#39;nobody&#39;" in answer.text
         assert all(f'value="{value}"' in answer.text for value in fields.values()), path
     assert "seed" in ann.refused("/analysis/seed", **fields | {"seed": ""})
-
-
-def test_the_lobby_says_what_the_names_stand_for_and_how_the_game_goes(guest):
-    ann = guest()
-    shown = plain(ann.get("/"))
-    assert shown.index("Level 1") < shown.index("Level 4") < shown.index("Formula plays by fixed formulas")
-    assert "Tournament 2021" in shown and "Gin rummy in short" in shown and "gin bonus" not in shown
-    ann.person.session.set_option("rules", "dg-standard,gin_bonus=20")
-    assert "Standard, gin bonus 20" in plain(ann.get("/"))
-    ann.post("/new", sure="1", opponent="simple", rules="dg-oklahoma")
-    assert ann.person.session.game.opponent == "simple" and ann.person.session.match.rules == PRESETS["dg-oklahoma"]
 
 
 def test_compilation_of_the_rules_is_announced(guest):
