@@ -21,9 +21,8 @@ _TEMPLATE = Path(__file__).with_suffix(".md")
 
 def _interval(estimate: dict[str, float | None], form: str, factor: float, unit: str) -> str:
     """An estimate in words; a dash where there was nothing to estimate from."""
-    mean, low, high = (
-        None if estimate[name] is None else format(factor * estimate[name], form) for name in ("mean", "low", "high")
-    )
+    numbers = (estimate[name] for name in ("mean", "low", "high"))
+    mean, low, high = (None if number is None else format(factor * number, form) for number in numbers)
     if mean is None:
         return "–"
     return f"{mean}{unit} (no interval)" if low is None or high is None else f"{mean}{unit} ({low} to {high})"
