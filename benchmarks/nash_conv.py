@@ -4,16 +4,25 @@ Ten cards, hands of three, one draw from the stock: 50,400 deals that differ. A 
 and nothing of the cards that its seat does not see; NashConv is what best responses in both seats win together, in points per hand,
 which is 0 for an equilibrium and only for one. Nothing here is sampled, so figures have no interval.
 
-Run with `python -m benchmarks.nash_conv DIRECTORY` on the runs of `configs/small.yaml` (see `benchmarks/README.md`).
+Run with `python -m benchmarks.nash_conv`: trains networks of `benchmarks/small.yaml` for more and more decisions, three seeds each, and
+measures each policy as trained and as it is played. `--name` and `--set` measure another recipe beside the usual one.
 """
 
 from __future__ import annotations
 
 import itertools
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import tyro
 
+from agents.arena.results import versions
+from agents.files import read_json, write_json
+from agents.network.player import PLAYED, load_network
 from ginenv.engine.actions import NUM_ACTIONS, PHASE_OVER
 from ginenv.engine.engine import NOBODY, STATE, STOCK_LEFT, apply, deal, legal
 from ginenv.engine.jit import kernel, mix, popcount
@@ -24,6 +33,8 @@ SMALL = (
     "eaai,ranks=5,suits=2,hand_size=3,knock_limit=4,max_upcards=2,gin_bonus=5,undercut_bonus=3,"
     "target=0,max_drawn_hands=1,first_starter=seat0"
 )
+CONFIG = Path(__file__).with_name("small.yaml")
+RESULTS = Path(__file__).parent / "results" / "nash_conv.json"
 # What a policy is here: the views of decisions ``VIEW[n]`` to probabilities ``float[n, 107]``.
 PolicyFunction = Callable[[np.ndarray], np.ndarray]
 # Hands of the responding seat that are played out at a time.
@@ -195,3 +206,59 @@ def best_response(policy: PolicyFunction, seat: int, rules: Rules, hands: list[t
 def nash_conv(policy: PolicyFunction, rules: Rules) -> float:
     """What best responses in both seats win together, in points per hand."""
     return best_response(policy, 0, rules) + best_response(policy, 1, rules)
+
+
+def _played(directory: Path, temperature: float) -> PolicyFunction:
+    """The policy of a checkpoint's network."""
+    player = load_network(str(directory), 0, temperature)
+    return lambda views: player.act_with_policy(views)[1].astype(float)
+
+
+def _row(policy: PolicyFunction, rules: Rules) -> dict[str, float]:
+    """A policy's figures: what the best response wins in each seat."""
+    starter, other = (best_response(policy, seat, rules) for seat in (0, 1))
+    return {"starter": starter, "other": other, "nash_conv": starter + other}
+
+
+def main(
+    out: Path = Path("runs/small"),
+    name: str = "recipe",
+    decisions: tuple[int, ...] = (131072, 524288, 2097152, 8388608),
+    seeds: int = 3,
+    settings: tuple[str, ...] = (),
+) -> None:
+    """Trains, measures, and writes every figure as soon as it is known; runs and figures that exist are kept.
+
+    Args:
+        out: directory of the runs.
+        name: of this recipe among the results.
+        decisions: lengths of the runs.
+        seeds: runs of each length.
+        settings: changes of the configuration, such as ``entropy_coef=0.02``.
+    """
+    results: dict[str, Any] = read_json(RESULTS) if RESULTS.exists() else {"rules": SMALL, "rows": {}}
+    results["versions"] = versions()
+    rows, rules = results["rows"], get_rules(SMALL)
+
+    def keep(key: str, policy: PolicyFunction, **about: Any) -> None:
+        if key in rows:
+            return
+        rows[key] = about | _row(policy, rules)
+        write_json(RESULTS, results)
+        print(f"{key}: NashConv {rows[key]['nash_conv']:.3f} points per hand", flush=True)
+
+    keep("uniform", uniform)
+    for length in decisions:
+        for seed in range(1, seeds + 1):
+            directory = out / f"{name}-{length}-{seed}"
+            command = [sys.executable, "-m", "agents.cli", "train", "--config", str(CONFIG), "--out", str(directory)]
+            changes = [f"decisions={length}", f"seed={seed}", *settings]
+            subprocess.run([*command, "--set", *changes], check=True, stdout=subprocess.DEVNULL)
+            for temperature in (1.0, PLAYED):
+                about = {"recipe": name, "settings": settings, "decisions": length, "seed": seed}
+                policy = _played(directory / "last", temperature)
+                keep(f"{name} {length} {seed} at {temperature:g}", policy, **about, temperature=temperature)
+
+
+if __name__ == "__main__":
+    tyro.cli(main, description=__doc__)

@@ -9,7 +9,7 @@ from benchmarks.nash_conv import SMALL, best_response, uniform
 from ginenv.engine.rules import get_rules
 from ginenv.hands.hand import Hand
 
-RULES = get_rules(SMALL)
+RULES = get_rules(SMALL).replace(max_upcards=1)
 CARDS = [13 * suit + rank for suit in range(2) for rank in range(5)]
 MINE = (0, 1, 16)  # A♠ 2♠ 4♥: no meld, and one card from a run
 
