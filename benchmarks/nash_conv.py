@@ -26,7 +26,7 @@ from agents.network.player import PLAYED, load_network
 from ginenv.engine.actions import NUM_ACTIONS, PHASE_OVER
 from ginenv.engine.engine import NOBODY, STATE, STOCK_LEFT, apply, deal, legal
 from ginenv.engine.jit import kernel, mix, popcount
-from ginenv.engine.rules import Rules
+from ginenv.engine.rules import Rules, get_rules
 from ginenv.view.view import VIEW, look
 
 SMALL = (
@@ -223,7 +223,7 @@ def _row(policy: PolicyFunction, rules: Rules) -> dict[str, float]:
 def main(
     out: Path = Path("runs/small"),
     name: str = "recipe",
-    decisions: tuple[int, ...] = (131072, 524288, 2097152, 8388608),
+    decisions: tuple[int, ...] = (131072, 524288, 2097152),
     seeds: int = 3,
     settings: tuple[str, ...] = (),
 ) -> None:
