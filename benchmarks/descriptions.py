@@ -66,6 +66,16 @@ FIGURES = {
             for name in ("network", "simple")
         ],
     ),
+    "distance from equilibrium": Table(
+        "policy | temperature | decisions | seeds | NashConv, points per hand (lowest to highest)",
+        [
+            Rows(
+                "nash_conv",
+                "{recipe} | {temperature:g} | {decisions:,} | {seeds} | {mean:.2f} ({lowest:.2f} to {highest:.2f})",
+                "curve/*",
+            )
+        ],
+    ),
     "ladder of levels": README["levels"],
     "hands a second": Table(
         "one core, random hands | hands a second | beside OpenSpiel",

@@ -13,9 +13,10 @@ from __future__ import annotations
 import itertools
 import subprocess
 import sys
+from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import tyro
@@ -121,7 +122,7 @@ def _deals(rules: Rules, seat: int, hands: list[tuple[int, ...]]) -> tuple[np.nd
     return states, keys
 
 
-class Level:
+class Level(NamedTuple):
     """The hands in play after the same number of actions, each with how it came about.
 
     Attributes:
@@ -132,10 +133,11 @@ class Level:
         actions: the action that led here, ``int64[n]``.
     """
 
-    def __init__(
-        self, states: np.ndarray, keys: np.ndarray, weights: np.ndarray, parents: np.ndarray, actions: np.ndarray
-    ) -> None:
-        self.states, self.keys, self.weights, self.parents, self.actions = states, keys, weights, parents, actions
+    states: np.ndarray
+    keys: np.ndarray
+    weights: np.ndarray
+    parents: np.ndarray
+    actions: np.ndarray
 
     def next(self, seat: int, policy: PolicyFunction) -> Level:
         """Every legal action of every hand in play; those of the seat other than ``seat`` have the policy's probabilities."""
@@ -220,6 +222,18 @@ def _row(policy: PolicyFunction, rules: Rules) -> dict[str, float]:
     return {"starter": starter, "other": other, "nash_conv": starter + other}
 
 
+def _curve(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Mean, lowest and highest NashConv of the seeds, by recipe, temperature and length."""
+    groups = defaultdict(list)
+    for run in runs:
+        groups[run["recipe"], run["temperature"], run["decisions"]].append(run["nash_conv"])
+    return [
+        {"recipe": recipe, "temperature": temperature, "decisions": decisions, "seeds": len(values)}
+        | {"mean": sum(values) / len(values), "lowest": min(values), "highest": max(values)}
+        for (recipe, temperature, decisions), values in sorted(groups.items())
+    ]
+
+
 def main(
     out: Path = Path("runs/small"),
     name: str = "recipe",
@@ -236,28 +250,30 @@ def main(
         seeds: runs of each length.
         settings: changes of the configuration, such as ``entropy_coef=0.02``.
     """
-    results: dict[str, Any] = read_json(RESULTS) if RESULTS.exists() else {"rules": SMALL, "rows": {}}
-    results["versions"] = versions()
-    rows, rules = results["rows"], get_rules(SMALL)
+    results: dict[str, Any] = read_json(RESULTS) if RESULTS.exists() else {"rules": SMALL, "runs": {}}
+    runs, rules = results["runs"], get_rules(SMALL)
 
     def keep(key: str, policy: PolicyFunction, **about: Any) -> None:
-        if key in rows:
-            return
-        rows[key] = about | _row(policy, rules)
-        write_json(RESULTS, results)
-        print(f"{key}: NashConv {rows[key]['nash_conv']:.3f} points per hand", flush=True)
+        if key not in runs:
+            runs[key] = about | _row(policy, rules)
+            print(f"{key}: NashConv {runs[key]['nash_conv']:.3f} points per hand", flush=True)
+        write_json(RESULTS, results | {"versions": versions(), "curve": _curve(list(runs.values()))})
 
-    keep("uniform", uniform)
-    for length in decisions:
-        for seed in range(1, seeds + 1):
-            directory = out / f"{name}-{length}-{seed}"
-            command = [sys.executable, "-m", "agents.cli", "train", "--config", str(CONFIG), "--out", str(directory)]
-            changes = [f"decisions={length}", f"seed={seed}", *settings]
-            subprocess.run([*command, "--set", *changes], check=True, stdout=subprocess.DEVNULL)
-            for temperature in (1.0, PLAYED):
-                about = {"recipe": name, "settings": settings, "decisions": length, "seed": seed}
-                policy = _played(directory / "last", temperature)
-                keep(f"{name} {length} {seed} at {temperature:g}", policy, **about, temperature=temperature)
+    keep("uniform", uniform, recipe="uniform", decisions=0, temperature=1.0)
+    for length, seed in itertools.product(decisions, range(1, seeds + 1)):
+        directory = out / f"{name}-{length}-{seed}"
+        command = [sys.executable, "-m", "agents.cli", "train", "--config", str(CONFIG), "--out", str(directory)]
+        changes = [f"decisions={length}", f"seed={seed}", *settings]
+        subprocess.run([*command, "--set", *changes], check=True, stdout=subprocess.DEVNULL)
+        for temperature in (1.0, PLAYED):
+            about = {
+                "recipe": name,
+                "settings": settings,
+                "decisions": length,
+                "seed": seed,
+                "temperature": temperature,
+            }
+            keep(f"{name} {length} {seed} at {temperature:g}", _played(directory / "last", temperature), **about)
 
 
 if __name__ == "__main__":
