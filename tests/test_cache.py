@@ -106,16 +106,6 @@ def test_edits_anywhere_below_a_kernel_are_seen(copied):
 MISSED, HIT = ["1106", "Counter()"], ["1106", "Counter({(int64,): 1})"]
 
 
-def test_a_damaged_cache_is_rewritten(copied):
-    assert run(copied, HELPED).splitlines() == MISSED
-    files = list((copied / "cache").rglob("*.nbc"))
-    assert files
-    for file in files:
-        file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
-    assert run(copied, HELPED).splitlines() == MISSED
-    assert run(copied, HELPED).splitlines() == HIT
-
-
 LEVEL = machine_levels()[-1] if machine_levels() else ""
 SHIP = f"""
 import os
@@ -219,23 +209,6 @@ def test_directories_below_the_cache_are_private_whatever_the_umask(copied):
     assert run(copied, HELPED, cache).splitlines() == MISSED
 
 
-# What another release of Numba may do to the classes that the fast compiler is made of.
-OTHER_NUMBA = "import numba.core.caching as changed; del changed.CompileResultCacheImpl"
-
-
-def test_other_numba_compiles_plainly_with_one_warning(copied):
-    def started() -> list[str]:
-        process = start(copied, f"{OTHER_NUMBA}\n{HELPED}")
-        message, errors = process.communicate()
-        assert process.returncode == 0 and errors.count(f"numba {numba.__version__}") == 1, errors
-        return message.splitlines()
-
-    assert [started(), started()] == [MISSED, HIT]
-    (copied / "ginenv" / "helper.py").write_text(HELPER.replace("x + 1", "x + 2"))
-    assert started() == ["1107", "Counter()"]
-    assert {path.relative_to(copied).parts[0] for path in copied.rglob("*.nbi")} == {"cache"}
-
-
 # --- gin warm compiles what others use, and says what it did
 
 USE = """
@@ -274,9 +247,3 @@ def test_what_needs_a_missing_library_is_left_out(monkeypatch) -> None:
     monkeypatch.setitem(warm.STEPS, "levels", lambda: (_ for _ in ()).throw(GinError("broken")))
     with refuses(GinError, "broken"):
         warm.take("levels")
-
-
-def test_without_a_place_to_keep_it_nothing_is_compiled(monkeypatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(warm, "cache_root", lambda: None)
-    with refuses(GinError, "GINENV_CACHE_DIR"):
-        warm.warm()

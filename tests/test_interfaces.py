@@ -9,7 +9,6 @@ import io
 import pickle
 import warnings
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -23,14 +22,10 @@ from ginenv.engine.cards import card_name, cards_of
 from ginenv.engine.state import NO_CARD
 from ginenv.envs.wrappers import MaskedObservation
 from ginenv.errors import GinError, IllegalActionError, UnknownNameError
-from ginenv.hands.hand import Hand
-from ginenv.pictures import render
 from ginenv.tables.players import make_player
 from ginenv.view.wording import last_draw, my_holding, opponent_holding
 from tests.support.refusals import refuses
 from tests.support.vector_scenes import assert_same
-
-ROOT = Path(__file__).resolve().parent.parent
 
 
 def needs(library: str) -> pytest.MarkDecorator:
@@ -279,15 +274,6 @@ def test_stable_baselines_steps_through_wrappers() -> None:
             assert not one or np.array_equal(one["terminal_observation"], other["terminal_observation"][:count])
         ended += found[2].sum()
     assert tables.env_is_wrapped(vector.TransformReward) == [True] * 3
-    # Stable-Baselines3 shows the sums of episodes.
-    tables = GinVecEnv(vector.RecordEpisodeStatistics(tables.envs))
-    tables.reset()
-    sums, done = np.zeros(3), np.zeros(3, bool)
-    while not done.any():
-        _, rewards, done, infos = tables.step(get_action_masks(tables).argmax(axis=1))
-        sums += rewards
-    for table in np.flatnonzero(done):
-        assert np.isclose(infos[table]["episode"]["r"], sums[table])
     with refuses(GinError, "DictInfoToList"):
         GinVecEnv(vector.DictInfoToList(envs))
 
@@ -328,19 +314,6 @@ def test_the_last_card_taken_is_named() -> None:
     for _ in range(2):
         game.step(PASS)
     assert last_draw(game.view(1)[0]) == (0, NO_CARD) and last_draw(game.view(0)[0]) == (1, NO_CARD)
-
-
-@pytest.mark.parametrize("rules", ["ht1", "openspiel"])
-def test_pictures_of_whole_hands(rules: str) -> None:
-    hand, rng = Hand.deal(rules, seed=1), np.random.default_rng(0)
-    while True:
-        if len(hand.history) % 20 == 0 or hand.is_over:
-            picture = render.to_image(hand.view(0)[0])
-            assert picture.shape == (render.HEIGHT, render.WIDTH, 3) and picture.dtype == np.uint8
-            assert picture.std() > 20
-        if hand.is_over:
-            break
-        hand.push(int(rng.choice(hand.legal_actions())))
 
 
 def test_a_person_sees_the_table_printed(capsys: pytest.CaptureFixture[str]) -> None:

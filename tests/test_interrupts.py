@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import importlib
 import json
 import multiprocessing
 import os
-import pty
-import re
 import signal
 import subprocess
 import sys
-import termios
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -26,7 +22,6 @@ import agents.arena.matches as matches
 import agents.arena.tournament as tournament
 import agents.cli.evaluate as evaluate
 import agents.datasets.store as store
-import agents.training.evaluation as evaluation
 from agents import cli
 from agents.arena import play_match
 from agents.interrupts import (
@@ -37,8 +32,6 @@ from agents.interrupts import (
     interrupt,
     take_interrupt,
 )
-from agents.network.checkpoint import load_checkpoint
-from agents.network.model_card import CARD
 
 TOURNAMENT = """
 players: {a: simple, b: easy}
@@ -107,33 +100,6 @@ def test_a_handler_of_somebodys_own_stays() -> None:
     assert heard == [signal.SIGTERM] and not interrupts.requested
 
 
-def test_the_end_of_a_terminal_is_an_interrupt_after_which_nothing_is_printed_to_it(tmp_path: Path) -> None:
-    script = f"""if True:
-        import signal, sys, time
-        from agents.interrupts import handle_stops, interrupt
-        handle_stops(interrupt)
-        try:
-            print("ready", flush=True)
-            time.sleep(60)
-        except KeyboardInterrupt:
-            print("saving ...", flush=True)
-            open({str(tmp_path / "saved")!r}, "w").close()
-    """
-    terminal, other_end = pty.openpty()
-    child = subprocess.Popen(
-        [sys.executable, "-c", script],
-        stdin=other_end,
-        stdout=other_end,
-        stderr=other_end,
-        start_new_session=True,
-        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
-    )
-    os.close(other_end)
-    assert b"ready" in os.read(terminal, 100)
-    os.close(terminal)
-    assert child.wait(60) == 0 and (tmp_path / "saved").exists()
-
-
 def test_nohup_keeps_a_command_from_hearing_the_end_of_its_terminal() -> None:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     handle_stops(interrupt)
@@ -194,22 +160,6 @@ def test_an_interrupted_match_holds_the_first_pairs_and_says_so(
     assert all(match[key] == complete[key] for key in ("jobs", "hands", "share", "points_per_hand"))
 
 
-def test_an_interrupt_before_the_first_pair_says_which_hands_were_won(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = tmp_path / "match.json"
-    said = []
-    # Before the first hand had ended, and after it.
-    for at in (1, 25):
-        with monkeypatch.context() as patched:
-            patched.setattr(matches.Lockstep, "tick", signalling(matches.Lockstep.tick, at=at))
-            assert output_of("evaluate", "simple", "easy", "--games", 200, "--out", out) == INTERRUPTED
-        said.append(capsys.readouterr().err.strip())
-    assert "gin evaluate: interrupted" in said[0] and "hands" not in said[0] and not out.exists()
-    won = re.search(r"of (\d+) hands .*: simple (\d+) and easy (\d+)$", said[1])
-    assert won is not None and int(won[1]) >= int(won[2]) + int(won[3]) > 0
-
-
 def test_interrupted_games_survive_as_far_as_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -220,27 +170,6 @@ def test_interrupted_games_survive_as_far_as_written(
     assert f"gin games: {out}: " in message and "interrupted" in message
     monkeypatch.undo()
     assert output_of("games", "check", out) == ""
-
-
-def test_an_interrupted_training_exports_nothing_until_the_same_command_ends_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    sizes = "num_envs=8 num_steps=8 minibatch=32 decisions=1 network.actor=[8] network.critic=[8] rules.eaai=1".split()
-    sizes += "eval_opponents=[random] eval_games=2 threads=1 bfloat16=no".split()
-    run, export = tmp_path / "run", tmp_path / "export"
-    words = ["train", "--config", "configs/smoke.yaml", "--out", run, "--export", export, "--set", *sizes]
-    with monkeypatch.context() as patched:
-        # As the end of a terminal does.
-        patched.setattr(evaluation, "play_match", signalling(evaluation.play_match, number=signal.SIGHUP))
-        assert output_of(*words) == INTERRUPTED
-    about = load_checkpoint(run / "last")[1]["about"]
-    message = capsys.readouterr().err
-    assert str(run / "last") in message and f"{about['decisions']:,}" in message
-    assert not list(export.glob("*"))
-    assert output_of(*words) == ""
-    printed = capsys.readouterr().out
-    # It ends with what can be done with the checkpoint.
-    assert f"evaluate {export} " in printed.splitlines()[-1] and (export / CARD).exists()
 
 
 def test_an_interrupted_tournament_shows_its_blocks_and_goes_on(
@@ -289,24 +218,3 @@ def test_workers_that_play_end_with_a_parent_that_is_killed() -> None:
     for worker in alive:
         worker.kill()
     assert len(gone) == 2
-
-
-def test_what_ends_a_worker_within_the_compiler_is_not_printed() -> None:
-    """The compiler calls back through ctypes, which prints and drops what is raised there."""
-    script = """if True:
-        import ctypes, os, signal, time
-        from agents.arena.executors import _start_worker
-        _start_worker()
-        ctypes.CFUNCTYPE(None)(lambda: (os.kill(os.getpid(), signal.SIGTERM), time.sleep(0.05)) and None)()
-    """
-    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
-    assert ended.stderr == ""
-
-
-def test_an_interrupt_that_waits_for_an_import_does_not_kill_a_program_that_ends_first(tmp_path: Path) -> None:
-    (tmp_path / "interrupted_import.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
-    program = "import signal\nfrom agents.interrupts import interrupt\nsignal.signal(signal.SIGINT, interrupt)\n"
-    program += "import interrupted_import\nprint('done')"
-    paths = {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(Path(__file__).parents[1])])}
-    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=os.environ | paths)
-    assert (found.returncode, found.stdout) == (0, "done\n"), found.stderr

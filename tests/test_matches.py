@@ -1,18 +1,14 @@
 import json
-import shutil
 from concurrent.futures import Executor
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-import agents.cli.evaluate
 import evaluate
 from agents.arena import MatchSettings, lockstep, play_match
 from agents.arena.matches import check_names
 from agents.arena.sequential import SequentialTest
-from agents.cli import BESIDE_MATCHES, INTERRUPTED
 from agents.cli.evaluate import PANEL, MatchConfig
 from agents.deal_streams import Domain, deal_keys, luck_words
 from agents.estimates import proportion
@@ -23,7 +19,6 @@ from ginenv.engine.engine import STATE, shuffle
 from ginenv.engine.jit import kernel
 from ginenv.engine.rules import PRESETS, get_rules
 from ginenv.errors import GinError, IllegalActionError
-from ginenv.tables.kernels import GAME
 from ginenv.tables.player_names import player_names
 from ginenv.tables.players import FORFEIT, make_player
 from tests.support.players import CountingPlayer
@@ -81,13 +76,6 @@ def test_players_observe_every_finished_hand_of_their_seat():
     assert len(views) == result.games["hands"].sum()
     assert len(player.slots) == 10
     assert (views["winner"] == 0).sum() == result.games["won"][:, 0].sum()
-
-
-def test_a_directory_may_be_a_path(tmp_path):
-    directory = Path(shutil.copytree(SHIPPED, tmp_path / "mine"))
-    by_path, by_name = (play_match(player, "easy", pairs=2, unit="hands") for player in (directory, str(directory)))
-    assert by_path.names == (str(directory), "easy")
-    assert by_path.points == by_name.points
 
 
 def test_one_object_may_play_both_sides():
@@ -246,59 +234,6 @@ def interrupting(batches=10**9, decisions=10**12):
 
     simple, player = make_player("simple"), CountingPlayer(act, "interrupting")
     return player
-
-
-@pytest.mark.parametrize(("batches", "options"), [(5, ()), (500, ("--until-significant",))])
-def test_an_interrupt_keeps_what_was_played_against_the_panel_and_stops(
-    batches, options, monkeypatch, tmp_path, capsys
-):
-    """The second opponent is interrupted before, or after, something was finished against it."""
-    played = []
-
-    def play(first, other, **settings):
-        played.append(other)
-        settings["settings"] = replace(settings["settings"], batch=2)
-        return play_match(interrupting(batches) if other == "easy" else first, other, **settings)
-
-    monkeypatch.setattr(agents.cli.evaluate, "play_match", play)
-    out = tmp_path / "results.json"
-    with pytest.raises(SystemExit) as ended:
-        run(monkeypatch, "simple", "--hands", 600, *options, "--out", out)
-    assert ended.value.code == INTERRUPTED
-    assert played == ["random", "easy"]
-    assert ("1 of 3 matches" if batches == 5 else "interrupted after") in capsys.readouterr().out
-    matches = json.loads(out.read_text(encoding="utf-8"))["matches"]
-    assert [match["players"][1] for match in matches] == ["random", "easy"][: 1 if batches == 5 else 2]
-    assert all(match["pairs"] for match in matches)
-
-
-def test_an_odd_number_is_rounded_up_with_a_warning(monkeypatch, tmp_path, capsys):
-    run(monkeypatch, "simple", "random", "--hands", 3, "--out", tmp_path / "x.json")
-    assert "4, not 3" in capsys.readouterr().out
-    run(monkeypatch, "simple", "random", "--hands", 4, "--out", tmp_path / "x.json")
-    assert "not 3" not in capsys.readouterr().out
-
-
-def test_progress_grows_with_the_decisions_of_games_in_play():
-    done = []
-    players, jobs = (make_player("simple"), make_player("easy")), lockstep.mirrored_jobs(Domain.TEST, 0, 0, 100)
-    play = lockstep.Lockstep(players, get_rules("eaai"), jobs, 200, GAME)
-    while play.done < 200:
-        play.tick()
-        done.append(play.progress())
-    assert done == sorted(done) and done[-1] == 200
-    # The first quarter of a usual game's decisions, after which no game is finished, is about a quarter of the work.
-    usual = play._decisions_done / 200
-    assert 0.15 < done[int(usual / 4)] / 200 < 0.4
-
-
-def test_help_names_every_command(monkeypatch, capsys):
-    with pytest.raises(SystemExit) as caught:
-        run(monkeypatch, "--help")
-    assert caught.value.code == 0
-    printed = capsys.readouterr().out
-    for name in BESIDE_MATCHES:
-        assert f"evaluate.py {name}" in printed
 
 
 def test_a_slow_match_finishes_some_games_first(monkeypatch):

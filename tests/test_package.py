@@ -1,4 +1,4 @@
-"""What the project says about itself: data files, versions, extras, recipes of the Makefile; and what a program loads."""
+"""What the project says about itself: data files, versions, extras; and what a program loads."""
 
 import ast
 import importlib.metadata
@@ -6,8 +6,6 @@ import importlib.resources
 import json
 import os
 import re
-import shlex
-import shutil
 import subprocess
 import sys
 import tomllib
@@ -20,20 +18,12 @@ import ginenv
 from agents import cli
 from agents.arena.configs import TournamentConfig
 from agents.cli import EXTRAS
-from agents.config import SHIPPED, ConfigError, TrainConfig, load_config
-from agents.network.checkpoint import METADATA
+from agents.config import SHIPPED, ConfigError, load_config
 from tests.support.refusals import refuses
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 NAMED = PROJECT["project"]["optional-dependencies"]
-
-
-@pytest.mark.parametrize("package", ["ginenv", "agents"])
-def test_type_checkers_find_the_marker_of_a_typed_package(package: str) -> None:
-    assert (importlib.resources.files(package) / "py.typed").is_file()
-    assert "py.typed" in PROJECT["tool"]["setuptools"]["package-data"][package]
-    assert "Typing :: Typed" in PROJECT["project"]["classifiers"]
 
 
 def test_one_version_everywhere() -> None:
@@ -226,16 +216,6 @@ def test_a_match_of_bots_loads_no_training_no_levels_and_no_network(tmp_path: Pa
     assert json.loads(out.read_text())["matches"][0]["players"] == ["formula", "simple"]
 
 
-def test_own_module_named_agents_breaks_no_environment_and_is_named_otherwise(tmp_path: Path) -> None:
-    (tmp_path / "agents.py").touch()
-    code = IN_HAND_ENV.format(opponent="simple") + "print('played')\nginenv.make_player('network')"
-    run = [sys.executable, "-c", code]
-    done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.stdout == "played\n"
-    last = done.stderr.splitlines()[-1]
-    assert "GinError" in last and str(tmp_path / "agents") in last
-
-
 # What Python lacks on Windows; the libraries are imported before, since they look at the platform's name.
 WITHOUT_POSIX = """
 import os, signal, sys, time
@@ -259,49 +239,3 @@ def test_commands_without_posix_name_the_platforms(monkeypatch: pytest.MonkeyPat
     monkeypatch.delattr(os, "fork")
     with refuses(SystemExit, "Linux", "macOS"):
         cli.run("gin", "evaluate", ["simple", "formula"])
-
-
-# --- the recipes of what ships
-
-# What a step may take of an earlier run.
-RUN_HOLDS = ("last", "best", "curve.json")
-
-
-def recipe(target: str) -> list[list[str]]:
-    """The steps of a target, as lists of words."""
-    command = ["make", "--no-print-directory", "-n", target]
-    shown = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    # Where the environment is older than pyproject.toml, its installation is shown as well.
-    lines = [line for line in shown.replace("\\\n", " ").splitlines() if line.startswith((".venv/bin/", "cp "))]
-    return [shlex.split(line) for line in lines if " -m pip " not in line]
-
-
-def options(words: list[str], name: str) -> list[str]:
-    """What stands behind an option, up to the next one."""
-    found: list[str] = []
-    for word in words[words.index(name) + 1 :] if name in words else []:
-        if word.startswith("--"):
-            break
-        found.append(word)
-    return found
-
-
-@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
-@pytest.mark.parametrize(("target", "steps"), [("network", 9)])
-def test_every_step_is_valid_and_begins_from_what_there_is(target: str, steps: int) -> None:
-    made: set[str] = set()
-    commands = recipe(target)
-    assert len(commands) == steps
-    for words in commands:
-        if "train.py" in words:
-            config = load_config(options(words, "--config")[0], options(words, "--set"))
-            assert isinstance(config, TrainConfig) and config.decisions >= 20_000_000
-        # What a step reads is in the repository, or an earlier step wrote it.
-        out = options(words, "--out")
-        for word in words[1:]:
-            path = word.removesuffix("/")
-            if path.startswith("runs/") and word not in out:
-                assert any(path in (each, *(f"{each}/{name}" for name in RUN_HOLDS)) for each in made), (words, word)
-            elif path.startswith("agents/"):
-                assert (ROOT / path / METADATA).is_file()
-        made.update(out)

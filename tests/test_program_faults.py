@@ -15,9 +15,7 @@ from agents.arena import MatchSettings, play_match
 from agents.arena.conformance import check
 from agents.arena.series import PlayersBySeries, play_series
 from agents.cli import main
-from agents.datasets.store import check_games, read_hands
 from agents.programs.player import BotLimits, OutsidePlayer, fault_text
-from agents.programs.process import last_words
 from ginenv.bots.heuristics import make_formula, make_simple
 from ginenv.errors import GinError
 from ginenv.tables.player_names import parse_player
@@ -59,9 +57,7 @@ def gin(monkeypatch, *words):
         ("wrong-key", "handshake"),
         ("flood", "flood"),
         ("partial", "timeout"),
-        ("nested", "rubbish"),
         ("twice", "rubbish"),
-        ("long-number", "illegal move"),
     ],
 )
 def test_a_bad_bot_forfeits_is_named_and_leaves_nothing_behind(kind, fault, left_behind):
@@ -71,13 +67,6 @@ def test_a_bad_bot_forfeits_is_named_and_leaves_nothing_behind(kind, fault, left
     assert fault in [entry["kind"] for entry in result.faults]
     assert all(entry["player"].endswith(f"{kind} 0") and 0 < len(entry["first"]) < 1500 for entry in result.faults)
     assert not left_behind()
-
-
-@pytest.mark.parametrize("kind", ["noise", "last-words"])
-def test_floods_of_words_cost_nothing(kind):
-    settings = MatchSettings(limits=BotLimits(end_seconds=60.0))
-    result = play_match(bad_bot(kind), "simple", pairs=1, unit="hands", settings=settings)
-    assert not result.faults and not result.games["forfeits"].any()
 
 
 def test_a_program_that_fails_in_an_environment_is_an_error_in_its_own_words():
@@ -174,28 +163,6 @@ def test_conformance_says_in_words_what_is_wrong(logger):
     assert len(late.wrong) == 1 and "handshake" in late.wrong[0] and "99" in late.wrong[0]
 
 
-JAVA = """Exception in thread "main" java.lang.IllegalStateException: no card left
-\tat Bot.choose(Bot.java:17)
-Caused by: java.io.IOException: no such file
-\tat Bot.read(Bot.java:40)
-"""
-RUST = "thread 'main' panicked at src/main.rs:2:5:\nno card left\nnote: run with `RUST_BACKTRACE=1`\n"
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        (JAVA, "Caused by: java.io.IOException: no such file"),
-        ("Traceback:\n  raise\nValueError: no card left\n", "ValueError: no card left"),
-        (RUST, "thread 'main' panicked at src/main.rs:2:5:"),
-        ("one\ntwo\n", "two"),
-        ("", ""),
-    ],
-)
-def test_a_crash_quotes_the_line_that_names_the_error(text, words):
-    assert last_words(text) == words
-
-
 def test_a_forfeit_is_in_the_table_and_in_the_status(unrunnable, tmp_path, monkeypatch, capsys):
     # The seed with which it stalls at the first question.
     for bot, words in ((f"cmd:{unrunnable}", "cannot start"), (bad_bot("stall", 2), "no answer in 0.3 s")):
@@ -233,17 +200,3 @@ def test_programs_within_a_series_hear_how_hands_ended(in_series, logger):
     in_series(spec, 3)
     events = [event for told in events_of(lines()).values() for event in told]
     assert [event["event"] for event in events].count("hand over") == 3
-
-
-def test_a_program_that_is_late_costs_a_table_of_games_its_own_hands_alone(tmp_path, monkeypatch, capsys):
-    # It sleeps when it has answered enough lines for short hands, but not for long ones.
-    slow = tmp_path / "slow.py"
-    template = (ROOT / "examples" / "template_bot.py").read_text(encoding="utf-8")
-    late = "for number, line in enumerate(sys.stdin):\n        number < 16 or __import__('time').sleep(100)"
-    slow.write_text(template.replace("for line in sys.stdin:", late), encoding="utf-8")
-    out, name = tmp_path / "games.parquet", f"slow=cmd:{sys.executable} {slow}"
-    with refuses(SystemExit, "forfeited", "timeout", "slow"):
-        gin(monkeypatch, "games", "play", name, "simple", "--hands", 30, "--seconds", 2, "--out", out)
-    assert "cmd:" not in capsys.readouterr().err
-    names = {name for pair in next(read_hands(out)).players for name in pair}
-    assert names == {"slow", "simple"} and 0 < check_games(out).hands < 30

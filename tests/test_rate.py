@@ -88,14 +88,6 @@ def test_what_cannot_be_rated_is_refused(tmp_path, changes, facts):
     assert json.loads(path.read_text())["blocks"] == []
 
 
-def test_a_file_that_holds_no_rating_is_left_alone(tmp_path):
-    path = tmp_path / "rating.json"
-    path.write_text("[]")
-    with pytest.raises(GinError):
-        rate(RateConfig(player=STYLE, budget="2", block=2, worlds=0, out=path))
-    assert path.read_text() == "[]"
-
-
 # Draws from the stock and discards its first card. Its second argument says when it fails, and how.
 PROGRAM = """
 import json, sys

@@ -29,8 +29,8 @@ from tests.support.scale import SCALE
 CASES = 30 * SCALE
 DEEP = "[" * 100_000 + "]" * 100_000
 NASTY = {
-    "deep": DEEP, "digits": '{"format": ' + "9" * 5000 + "}", "no text": b"\xff\xfe\x00", "half a character": '{"format": "\\ud800"}',
-    "a list": "[]", "lists for values": '{"format": 1, "settings": [], "widths": {}}',
+    "deep": DEEP, "digits": '{"format": ' + "9" * 5000 + "}", "no text": b"\xff\xfe\x00", "a list": "[]",
+    "lists for values": '{"format": 1, "settings": [], "widths": {}}',
     "long": json.dumps({"format": "x" * 900_000, "y" * 900_000: 1}),
 }  # fmt: skip
 
@@ -124,20 +124,6 @@ def sound(tmp_path: Path) -> Path:
     about = {"command": "c", "decisions": 5, "minutes": 3.5, "panel": {"random": {"games_won": 0.5, "half_width": 0.1}}}
     save_checkpoint(tmp_path / "net", Actor((2,)), (2,), about)
     return tmp_path / "net"
-
-
-def test_damaged_weights_are_refused_soon(sound: Path) -> None:
-    rng, weights = np.random.default_rng(1), (sound / WEIGHTS).read_bytes()
-
-    def read(end: int) -> None:
-        # The length of the header, the header, or all.
-        (sound / WEIGHTS).write_bytes(changed_bytes(weights[:end], rng) + weights[end:])
-        describe(sound)
-        load_checkpoint(sound)
-
-    ends = [8, 400, len(weights)] * (CASES // 3)
-    report = check_reader((("weights", end) for end in ends), read)
-    assert not report.failures and report.refused > CASES / 2, report.failures[:5]
 
 
 @pytest.mark.parametrize(

@@ -184,34 +184,6 @@ class Bolder(SearchConfig):
     policy_weight: float = 0.5
 
 
-def test_damaged_files_of_a_tournament_are_named(tmp_path):
-    tournament = Tournament(config(tmp_path, pairs=2, block=2))
-    tournament.play()
-    block = sorted((tmp_path / "blocks").iterdir())[0]
-    longer = Tournament(config(tmp_path / "longer", pairs=4, block=4))
-    longer.play()
-    whole = block.read_bytes()
-    for content in (whole[: len(whole) // 2], b"", sorted((tmp_path / "longer" / "blocks").iterdir())[0].read_bytes()):
-        block.write_bytes(content)
-        with refuses(GinError, block.name):
-            tournament.standings()
-    block.unlink()
-    assert tournament.play() and tournament.standings().missing == 0
-    (tmp_path / "tournament.json").write_bytes(b"[]")
-    with refuses(GinError, "tournament.json"):
-        Tournament(config(tmp_path, pairs=2, block=2))
-
-
-def test_help_lists_a_tournaments_settings(monkeypatch, capsys):
-    monkeypatch.setattr("sys.argv", ["evaluate.py", "tournament", "--help"])
-    with pytest.raises(SystemExit) as caught:
-        evaluate.main()
-    assert caught.value.code == 0
-    printed = capsys.readouterr().out
-    assert "evaluate.py tournament" in printed and "CONFIG.yaml" in printed
-    assert all(f"{name}:" in printed for name in TournamentConfig.model_fields)
-
-
 def test_the_report_is_one_file_that_fetches_nothing_and_escapes_names(complete):
     text = report(complete.standings(), "python evaluate.py tournament x.yaml")
     assert text.startswith("<!DOCTYPE html>") and text.rstrip().endswith("</html>")

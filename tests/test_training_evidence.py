@@ -110,8 +110,8 @@ def test_what_is_learned_shows_as_below_counting(watched: list, monkeypatch: pyt
 def test_entropy_of_a_policy_without_preferences_is_one_in_every_phase() -> None:
     learner = tiny_learner()
     with torch.no_grad():
-        learner.actor.policy.weight.zero_()
-        learner.actor.policy.bias.zero_()
+        for parameter in learner.actor.policy.parameters():
+            parameter.zero_()
     ppo.collect(learner)
     found = diagnostics.entropies(learner)
     assert {"upcard", "draw", "discard"} <= set(found)
@@ -182,7 +182,7 @@ def test_a_critic_that_values_all_alike_is_compared_without_a_warning() -> None:
     learner, writer = tiny_learner(), Writer()
     batches(learner, 1)
     with torch.no_grad():
-        learner.critic.trunk.linear_layers()[0].bias.fill_(-1e6)
+        learner.critic.trunk.get_parameter("layers.0.bias").fill_(-1e6)
     learner.begin_batch()
     with warnings.catch_warnings():
         warnings.simplefilter("error", np.exceptions.RankWarning)

@@ -6,10 +6,9 @@
 Each plays the last legal action until its fault occurs; the seed decides when.
 
 - before the first question: crash-at-start, wrong-protocol, wrong-key
-- in an answer: no-json, nested (100,000 lists), twice (a game), illegal, long-number (180,000 digits), partial (half a line)
+- in an answer: no-json, twice (a game), illegal, partial (half a line)
 - instead of an answer: stall, flood, orphan (ends, and leaves a process behind)
-- beside right answers: noise (floods its error output)
-- after the bye: last-words (floods both outputs, and ends as it should), crash-on-exit, stubborn (ignores that it should end)
+- after the bye: crash-on-exit, stubborn (ignores that it should end)
 """
 
 import json
@@ -26,11 +25,7 @@ def say(text):
 
 
 def misbehave(kind, request):
-    """Does what the kind is named after; returns whether the normal answer follows."""
-    if kind == "noise":
-        for _ in range(1000):
-            sys.stderr.write("noise " * 1000)
-        return True
+    """Does what the kind is named after, in place of the normal answer."""
     if kind == "orphan":
         subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
         raise RuntimeError("this bot leaves a process behind")
@@ -40,13 +35,12 @@ def misbehave(kind, request):
         time.sleep(600)
     while kind == "flood":
         sys.stdout.write("x" * 65536)
-    if kind in ("no-json", "nested"):
-        say("discard 7C" if kind == "no-json" else "[" * 100_000)
-        return False
-    moves = {"illegal": "lay off AS", "long-number": f"spread {'9' * 180_000}", "twice": "pass"}
-    answers = [{"slot": game["slot"], "action": moves[kind]} for game in request["games"] if "legal" in game]
+    if kind == "no-json":
+        say("discard 7C")
+        return
+    action = "lay off AS" if kind == "illegal" else "pass"
+    answers = [{"slot": game["slot"], "action": action} for game in request["games"] if "legal" in game]
     say(json.dumps({"type": "answers", "id": request["id"], "answers": answers * (2 if kind == "twice" else 1)}))
-    return False
 
 
 def main():
@@ -67,16 +61,13 @@ def main():
             say(json.dumps(answer))
         elif message["type"] == "act":
             left -= 1
-            harmless = kind in ("crash-on-exit", "stubborn", "last-words")
-            if left <= 0 and not harmless and not misbehave(kind, message):
+            if left <= 0 and kind not in ("crash-on-exit", "stubborn"):
+                misbehave(kind, message)
                 continue
             answers = [{"slot": g["slot"], "action": g["legal"][-1]} for g in message["games"] if "legal" in g]
             say(json.dumps({"type": "answers", "id": message["id"], "answers": answers}))
         elif kind == "crash-on-exit":
             raise RuntimeError("this bot crashes on exit")
-        elif kind == "last-words":
-            for stream in (sys.stdout, sys.stderr):
-                print("good-bye " * 50_000, file=stream, flush=True)
     if kind == "stubborn":
         time.sleep(600)
 
