@@ -64,6 +64,7 @@ def test_half_sent_requests_keep_nobody_out_and_end(address):
     with contextlib.ExitStack() as held:
         # One with a request in work makes no room.
         working = held.enter_context(half(address, b"GET /long HTTP/1.1\r\nHost: x\r\n\r\n"))
+        assert answered(address)
         connections = [held.enter_context(half(address)) for _ in range(3 * CAP)]
         assert answered(address) and working.recv(1000).startswith(b"HTTP/1.1 200")
         assert sum(map(is_open, connections)) <= CAP

@@ -88,7 +88,7 @@ def test_what_a_level_has_learned_is_looked_up_outside_of_the_request(guest, mon
     monkeypatch.setattr(learned, "load_level", lambda name: go_on.wait(60) and real(name))
     assert 'hx-get="/learned?level=level-1"' in ann.client.get("/learned?level=level-1").text
     go_on.set()
-    assert "<h1>What Level 1 has learned about Ann" in ann.get("/learned?level=level-1")
+    assert "<h2>How it plays now</h2>" in ann.get("/learned?level=level-1")
 
 
 def test_what_the_chosen_opponent_needs_is_prepared_as_soon_as_it_is_chosen(guest, monkeypatch):
