@@ -12,6 +12,7 @@
 #   make check-dist  build them, install them in empty environments and try them there (takes minutes)
 #   make test-lowest  tests of engine, environments, matches and training with the lowest versions that pyproject.toml allows
 #   make release-check  is the version ready to be tagged? (clean tree, changelog, tag, wheel; takes minutes)
+#   make address REPO=OWNER/NAME  fills in where the project lives: links, badges, notebooks
 #   make bench    speed beside OpenSpiel (takes minutes)
 #   make network  the network that ships, from scratch (takes hours; the same command goes on where it was stopped)
 #   make levels   the dial and the responses of the levels, for the network that ships (takes half an hour)
@@ -39,7 +40,7 @@ WARM := $(VENV)/.warm-done
 
 RUN := runs/quick
 
-.PHONY: setup peers web train lint format test docs dist wheels check-dist test-lowest release-check bench network levels app results clean distclean
+.PHONY: setup peers web train lint format test docs dist wheels check-dist test-lowest release-check address bench network levels app results clean distclean
 
 setup: $(SETUP)
 peers: $(PEERS)
@@ -118,6 +119,9 @@ release-check: $(SETUP)
 	$(BIN)/pytest -q tests/test_package.py -k version
 	$(MAKE) docs dist check-dist
 	@echo "ready: git tag v$$($(BIN)/python -c 'import ginenv; print(ginenv.__version__)')"
+
+address:
+	$(PYTHON) .ci/address.py $(REPO)
 
 bench: $(PEERS)
 	$(BIN)/python -m benchmarks.speed.engine_speed

@@ -25,7 +25,7 @@ from tests.support.compilers import STAND_INS, need
 from tests.support.pages import PAGES, ROOT, Block, blocks_of, run_gin
 
 # What is shown and not run.
-SHOWN = ("", "text", "bibtex")
+SHOWN = ("", "text", "bibtex", "diff")
 SLOW_PAGES = [page for page in PAGES if any(block.note == "slow" for block in blocks_of(page))]
 
 
