@@ -49,6 +49,18 @@ def table(name: str) -> Image.Image:
     return Image.fromarray(to_image(hand.view(0)[0], "seat 1"))
 
 
+def moving() -> list[Image.Image]:
+    """A hand to its end, a picture for each decision, as the environment renders it for the learner's seat."""
+    player = make_player("knocker", seed=1)
+    env = HandEnv("formula", rules="eaai", seat=0, render_mode="rgb_array")
+    env.reset(seed=11)
+    frames, over = [env.render()], False
+    while not over:
+        over = env.step(int(player.act(np.array([env.view]))[0]))[2]
+        frames.append(env.render())
+    return [Image.fromarray(frame).convert("P", palette=Image.Palette.ADAPTIVE, colors=32) for frame in frames]
+
+
 def planes() -> Image.Image:
     """The planes of one observation in the middle of a hand, and the table that it is of."""
     player = make_player("formula", seed=2)
@@ -86,6 +98,13 @@ def main() -> None:
         _save(name, table(name))
     _save("planes", planes())
     _save("hand", middle())
+    first, *rest = moving()
+    # The end stays in sight.
+    shown = [900] * len(rest) + [4000]
+    write_atomic(
+        HERE / "moving.gif",
+        lambda path: first.save(path, "GIF", save_all=True, append_images=rest, duration=shown, loop=0, optimize=True),
+    )
 
 
 if __name__ == "__main__":
