@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -96,20 +95,6 @@ def bradley_terry(
     fitted = fit(tables)
     ends = np.percentile(fitted[1:], [100 * TAIL, 100 * (1 - TAIL)], axis=0)
     return [Estimate(*row) for row in np.stack([fitted[0], *ends], axis=1).tolist()]
-
-
-def circles(beats: np.ndarray) -> list[tuple[int, int, int]]:
-    """Triples in which the first beats the second, the second the third, and the third the first.
-
-    Args:
-        beats: ``bool[n, n]``, whether row clearly beats column.
-    """
-    return [
-        (i, j, k)
-        for a, b, c in combinations(range(len(beats)), 3)
-        for i, j, k in ((a, b, c), (a, c, b))
-        if beats[i, j] and beats[j, k] and beats[k, i]
-    ]
 
 
 def normal_rows(grid: np.ndarray, deviation: np.ndarray | float) -> np.ndarray:

@@ -84,9 +84,9 @@ def clone(actor: ProbabilisticActor, critic: ValueOperator, hands: int, seed: in
                 {"players": players},
             )
         written = sorted(Path(scratch).glob("*.parquet"))
-        files = [Games(path).torch(MINIBATCH, player="knocker", also=("points",), seed=seed) for path in written]
-        batches = (batch for parts in zip(*files, strict=False) for batch in parts)
-        for batch in batches:
+        files = [Games(path).batches(MINIBATCH, player="knocker", also=("points",), seed=seed) for path in written]
+        for arrays in (arrays for parts in zip(*files, strict=False) for arrays in parts):
+            batch = {name: torch.from_numpy(values) for name, values in arrays.items()}
             values = critic(TensorDict(batch, [len(batch["action"])]))["state_value"][:, 0]
             dist = actor.get_dist(
                 TensorDict({"observation": batch["observation"], "action_mask": batch["mask"].bool()}, [len(values)])

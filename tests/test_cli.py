@@ -231,7 +231,7 @@ def test_unplayable_players_are_refused_before_anything_is_made(words, facts, tm
 
 
 def test_values_that_are_no_numbers_are_refused(monkeypatch, capsys):
-    for option, value, kind in (("--games", "1.5", "a whole number"), ("--margin", "half", "a number")):
+    for option, value, kind in (("--games", "1.5", "a whole number"), ("--seconds", "half", "a number")):
         monkeypatch.setattr(sys, "argv", ["gin", "evaluate", "simple", "easy", option, value])
         with pytest.raises(SystemExit) as ended:
             main()

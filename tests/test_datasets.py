@@ -4,13 +4,11 @@ import itertools
 import json
 from concurrent.futures import Executor
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import torch
 
 from agents.arena.matches import MatchSettings
 from agents.cli.games import games as gin_games
@@ -23,7 +21,6 @@ from ginenv.errors import GinError
 from ginenv.hands.hand import Hand
 from ginenv.hands.records import format_record
 from ginenv.hands.text import format_position, format_positions, parse_position
-from ginenv.tables.players import make_player
 from ginenv.view.encoding import encode_views
 from ginenv.view.view import action_masks
 from tests.support.refusals import refuses
@@ -32,9 +29,9 @@ from tests.test_records import play_game
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Twelve games of two bots, with the expert's actions."""
+    """Twelve games of two bots."""
     path = tmp_path_factory.mktemp("games") / "games.parquet"
-    gin_games(["play", "formula", "simple", "--games", "12", "--seed", "5", "--expert", "knocker", "--out", str(path)])
+    gin_games(["play", "formula", "simple", "--games", "12", "--seed", "5", "--out", str(path)])
     return path
 
 
@@ -42,7 +39,7 @@ def test_a_table_is_the_same_in_any_executor(
     file: Path, pool: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(source._TOGETHER, "games", 6)
-    played = PlayedGames(("formula", "simple"), 12, MatchSettings(seed=5), "knocker", pool)
+    played = PlayedGames(("formula", "simple"), 12, MatchSettings(seed=5), pool)
     write_games(tmp_path / "there", played, {"players": []})
     assert pq.read_table(tmp_path / "there").equals(pq.read_table(file))
     assert pq.ParquetFile(tmp_path / "there").num_row_groups == 2
@@ -60,7 +57,6 @@ def test_rows_are_the_decisions_as_the_engine_sees_them(file: Path) -> None:
     assert {row["game"] for row in rows} == set(range(12))
     first = [next(row for row in rows if row["game"] == game and row["seat"] == 0)["player"] for game in range(12)]
     assert first == ["formula", "simple"] * 6
-    player = make_player("knocker", seed=5)
     for row in rows[::97]:
         hand = parse_position(row["position"])
         view = hand.view()
@@ -70,7 +66,6 @@ def test_rows_are_the_decisions_as_the_engine_sees_them(file: Path) -> None:
         legal = row["legal_cards"] | row["legal_knocks"] << 52 | row["legal_others"] << 104
         assert legal == sum(1 << action for action in hand.legal_actions())
         assert {row["player"], row["opponent"]} == {"formula", "simple"}
-        assert row["expert_action"] == int(player.act(view)[0])
 
 
 def test_outcomes_are_those_of_the_hands_and_games(file: Path) -> None:
@@ -95,8 +90,10 @@ def test_outcomes_are_those_of_the_hands_and_games(file: Path) -> None:
 
 def test_hidden_columns_are_marked_and_left_out(file: Path) -> None:
     schema = pq.read_schema(file)
+    about = json.loads(schema.metadata[b"ginenv"])
+    assert about["players"] == ["formula", "simple"] and about["seed"] == 5
     hidden = {field.name for field in schema if field.metadata[b"hidden"] == b"true"}
-    assert {"position", "other_cards", "points", "won", "end", "expert_action"} == hidden
+    assert {"position", "other_cards", "points", "won", "end"} == hidden
     assert set(schema.metadata[b"hidden"].decode().split(",")) == hidden
     batch = next(Games(file).batches(10))
     assert not hidden & set(batch)
@@ -139,13 +136,6 @@ def test_shuffled_batches_hold_the_same_rows(file: Path) -> None:
     assert rows(1) != rows(None) and rows(1) == rows(1) and sorted(rows(1)) == rows(None)
 
 
-def test_torch_gets_the_same_batches(file: Path) -> None:
-    workers: dict[str, Any] = {"num_workers": 1, "multiprocessing_context": "spawn"}
-    loader = torch.utils.data.DataLoader(Games(file).torch(64), batch_size=None, **workers)
-    for tensors, arrays in zip(loader, Games(file).batches(64), strict=True):
-        assert {name: tensors[name].numpy().tobytes() for name in tensors} == {n: arrays[n].tobytes() for n in arrays}
-
-
 def test_records_become_the_same_kind_of_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     matches = [play_game("eaai", seed, hands=3) for seed in (1, 2)]
     for number, match in enumerate(matches):
@@ -162,28 +152,6 @@ def test_records_become_the_same_kind_of_table(tmp_path: Path, capsys: pytest.Ca
     assert check_games(out).rows == len(rows)
 
 
-def test_a_search_as_expert_says_what_each_action_is_worth(tmp_path: Path) -> None:
-    out = tmp_path / "games.parquet"
-    name = "search:worlds=8,particles=32"
-    gin_games(["play", "simple", "simple", "--hands", "1", "--expert", name, "--out", str(out)])
-    rows = pq.read_table(out).to_pylist()
-    assert any(row["expert_actions"] for row in rows)
-    for row in rows:
-        assert len(row["expert_actions"]) == len(row["expert_values"])
-        if row["expert_actions"]:
-            assert row["expert_action"] in row["expert_actions"]
-            assert set(row["expert_actions"]) <= set(parse_position(row["position"]).legal_actions())
-            assert all(np.isfinite(row["expert_values"]))
-    assert all(row["won"] is None for row in rows)
-
-
-def test_the_card_says_how_it_was_made(file: Path) -> None:
-    card = file.with_suffix(".md").read_text()
-    about = json.loads(pq.read_schema(file).metadata[b"ginenv"])
-    assert about["players"] == ["formula", "simple"] and about["seed"] == 5
-    assert "12 games" in card and "| `other_cards` |" in card and "expert: knocker" in card
-
-
 def test_games_before_an_error_are_stored(tmp_path: Path) -> None:
     def groups(games: int):
         yield from PlayedGames(("simple", "simple"), games, MatchSettings()) if games else ()
@@ -192,7 +160,6 @@ def test_games_before_an_error_are_stored(tmp_path: Path) -> None:
     written = write_games(tmp_path / "games.parquet", groups(2), {"players": []})
     assert (written.games, written.interrupted) == (2, "player 'simple' cannot go on")
     assert check_games(tmp_path / "games.parquet").rows == written.rows
-    assert "ended early: player 'simple' cannot go on" in (tmp_path / "games.md").read_text()
     with refuses(GinError, "'simple'"):
         write_games(tmp_path / "none.parquet", groups(0), {})
     assert not (tmp_path / "none.parquet").exists()
@@ -210,31 +177,10 @@ def test_what_is_no_table_and_unknown_names_are_refused(file: Path, tmp_path: Pa
         next(Games(file).batches(player="nobody"))
 
 
-def test_neither_a_table_nor_its_card_takes_the_place_of_something_else(tmp_path: Path) -> None:
-    (tmp_path / "notes.md").write_text("mine")
-    (tmp_path / "old.md").write_text("mine")
-    (tmp_path / "old.parquet").write_text("mine")
-    record = tmp_path / "one.gin"
-    record.write_text(format_record(play_game("eaai", 1, hands=2), ("ann", "bob")))
-    before = record.read_text()
-    for out, fact in (("notes.parquet", "notes.md"), ("old.parquet", "old.md"), ("table.md", "table.md")):
-        with refuses(GinError, fact):
-            gin_games(["play", "simple", "simple", "--games", "1", "--out", str(tmp_path / out)])
-    with refuses(GinError, "one.gin"):
-        gin_games(["read", str(record), "--out", str(tmp_path / "." / "one.gin")])
-    assert (tmp_path / "notes.md").read_text() == "mine" and record.read_text() == before
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["notes.md", "old.md", "old.parquet", "one.gin"]
-    # Its own it replaces, also where the table is gone.
-    for _ in range(3):
-        gin_games(["play", "simple", "simple", "--games", "1", "--out", str(tmp_path / "new.parquet")])
-        (tmp_path / "new.parquet").unlink()
-
-
 DOCS = Path(__file__).resolve().parent.parent / "docs" / "data.md"
 
 
 def test_the_page_names_every_column_as_the_schema_does() -> None:
     text = DOCS.read_text(encoding="utf-8")
     for name, column in COLUMNS.items():
-        more = "" if column.always else " (with `--expert`)"
-        assert f"| `{name}` | {column.about}{more} | {'yes' if column.hidden else ''} |" in text
+        assert f"| `{name}` | {column.about} | {'yes' if column.hidden else ''} |" in text

@@ -1,7 +1,5 @@
 """Luck: what is subtracted is zero on average whatever the values are, and good values make intervals shorter."""
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 import pytest
 
@@ -10,7 +8,6 @@ from agents.arena import MatchSettings, play_match
 from agents.arena.hand_facts import FACTS, PLANES
 from agents.arena.hand_value import OUTPUTS, HandValue, Weights, shipped_value
 from agents.arena.lockstep import Lockstep, Observer, mirrored_jobs
-from agents.arena.sequential import SequentialTest
 from agents.deal_streams import Domain
 from agents.levels.player import make_level
 from agents.network.player import make_network
@@ -19,10 +16,8 @@ from ginenv.engine.actions import actions_of
 from ginenv.engine.engine import STATE, apply, next_word, random_action, stock_count
 from ginenv.engine.game import start_game
 from ginenv.engine.rules import get_rules
-from ginenv.errors import GinError
 from ginenv.tables.kernels import HAND
 from ginenv.view.view import make_views
-from tests.support.refusals import refuses
 
 
 def states_after_draws(preset, count):
@@ -192,38 +187,3 @@ def test_a_point_is_worth_more_when_the_game_is_close():
     hand = worths @ (20.0, 1.0)
     assert hand[1] == pytest.approx(0.5, abs=1e-3) and hand[1] > hand[0] > hand[2] > 0
     assert worths[1] == pytest.approx((0, 0.5), abs=1e-3)
-
-
-def simulate(share, test, repetitions=100, limit=20000):
-    rng = np.random.default_rng(5)
-    verdicts = []
-    for _ in range(repetitions):
-        scores = rng.binomial(2, share, limit) / 2
-        for count in range(100, limit + 1, 200):
-            verdict = test.verdict(scores[:count])
-            if verdict:
-                break
-        verdicts.append(verdict)
-    return {name: verdicts.count(name) / repetitions for name in ("better", "worse", "equal", "")}
-
-
-def test_the_sequential_test_keeps_its_error_rates():
-    test = SequentialTest(margin=0.03)
-    equal = simulate(0.5, test)
-    assert equal["better"] + equal["worse"] < 0.1 and equal["equal"] > 0.88
-    assert simulate(0.53, test)["better"] > 0.9
-    worse = simulate(0.44, test)
-    assert worse["worse"] > 0.98 and worse["better"] == 0
-
-
-def test_a_match_stops_when_the_question_is_answered():
-    settings = MatchSettings(until=SequentialTest(margin=0.05))
-    result = play_match("formula", "random", pairs=5000, settings=settings)
-    assert result.pairs == 100 and result.verdict.startswith("formula is better than random")
-    with ThreadPoolExecutor(2) as threads:
-        same = play_match("formula", "random", pairs=5000, executor=threads, settings=settings)
-    assert (same.games == result.games).all()
-    short = play_match("simple", "simple", pairs=50, settings=settings)
-    assert short.pairs == 50 and short.verdict.startswith("not decided")
-    with refuses(GinError, "margin", 0, 0.5, 0.7):
-        SequentialTest(margin=0.7)

@@ -8,12 +8,10 @@ import pytest
 import evaluate
 from agents.arena import MatchSettings, lockstep, play_match
 from agents.arena.matches import check_names
-from agents.arena.sequential import SequentialTest
 from agents.cli.evaluate import PANEL, MatchConfig
 from agents.deal_streams import Domain, deal_keys, luck_words
 from agents.estimates import proportion
 from agents.network.player import SHIPPED
-from agents.reports.terminal import knock_points
 from ginenv.engine.actions import UPCARD
 from ginenv.engine.engine import STATE, shuffle
 from ginenv.engine.jit import kernel
@@ -246,26 +244,6 @@ def test_a_slow_match_finishes_some_games_first(monkeypatch):
     assert (complete.games == stopped.games).all()
 
 
-def test_points_are_reported_by_ending_turn_and_deadwood():
-    result = play_match("formula", "simple", pairs=150, settings=PLAIN)
-    stats = result.stats
-    for side in range(2):
-        by_ending = [int(stats[name][side]) for name in ("gin_points", "knock_points", "undercut_points")]
-        assert all(points > 0 for points in by_ending)
-        assert sum(by_ending) == result.games["points"][:, side].sum()
-        assert stats["ended"][side].sum() == stats["gins"][side] + stats["knocks"][side]
-        lost = stats["undercut_points"][1 - side]
-        assert stats["net_points"][side].sum() == by_ending[0] + by_ending[1] - lost
-        assert stats["ended"][side, :, 0].sum() == stats["gins"][side]
-        # A card that is thrown twice is counted once among those thrown.
-        by_turn = stats["ended"][side].sum(axis=1) - stats["did_knock"][side].sum(axis=1)
-        assert by_turn.sum() == 0 and abs(by_turn).sum() <= 6
-        cells = np.array(knock_points(stats["ended"][side], stats["net_points"][side]), object).reshape(-1, 2)
-        assert sum(count for count, _ in cells) <= stats["knocks"][side]
-        earned = sum(count * mean for count, mean in cells if count)
-        assert earned == pytest.approx(stats["net_points"][side, :12, 1:].sum())
-
-
 class Pupil(CountingPlayer):
     """Plays ``simple`` until it has met an opponent in 20 hands, then like a gin hunter."""
 
@@ -325,9 +303,3 @@ def test_a_player_with_a_state_of_its_own_is_not_copied_into_tasks(pool: Executo
     assert (
         play_match(plain, "simple", pairs=2, executor=pool).games == play_match(plain, "simple", pairs=2).games
     ).all()
-
-
-def test_no_test_stops_a_match_of_one_that_learns():
-    settings = MatchSettings(until=SequentialTest())
-    with refuses(GinError, "level-1:learn=true"):
-        play_match("level-1:learn=true", "simple", pairs=40, settings=settings)

@@ -12,7 +12,7 @@ from rich.console import Console
 from agents.arena import play_match
 from agents.reports import terminal
 from agents.reports.charts import svg_of_page
-from agents.reports.curves import by_seeds, curves_figure, read_curve
+from agents.reports.curves import curves_figure, read_curve
 from ginenv.errors import GinError
 from tests.support.refusals import refuses
 
@@ -43,20 +43,6 @@ def test_curves_are_drawn_over_decisions_and_minutes(runs: list[Path]) -> None:
     root = ElementTree.fromstring(text.replace("xlink:", ""))
     words = {"".join(element.itertext()).strip() for element in root.iter("text")}
     assert {"ppo", "other", "against simple", "against a<b", "decisions", "minutes"} <= words
-
-
-def test_runs_of_several_seeds_are_a_mean_in_a_band(tmp_path: Path) -> None:
-    """Nothing is drawn above all games or below none, and nothing where a run was not measured."""
-    for seed, shares in ((1, (0.1, 0.4, 0.99)), (2, (0.3, 0.2))):
-        directory = tmp_path / "ppo" / f"seed-{seed}"
-        directory.mkdir(parents=True)
-        (directory / "curve.json").write_text(json.dumps(points(*shares)))
-    runs = [read_curve(tmp_path / "ppo" / f"seed-{seed}") for seed in (1, 2)]
-    assert [run.name for run in runs] == ["ppo/seed-1", "ppo/seed-2"]
-    lines = {line.get_label(): line.get_xydata() for line in curves_figure(runs).axes[0].get_lines()}
-    np.testing.assert_allclose(lines["ppo – simple"], [(0, 0.2), (1_000_000, 0.3)])
-    np.testing.assert_allclose(by_seeds(runs)[0].line("simple", "minutes")[2:], [(0.1, 0.2), (0.3, 0.4)])
-    assert runs[0].line("simple", "minutes")[3].max() == 1
 
 
 def test_what_is_no_curve_is_refused(tmp_path: Path) -> None:

@@ -21,7 +21,6 @@ from agents.arena.hand_value import shipped_value
 from agents.arena.lockstep import FORFEIT_POINTS, Lockstep, Observer, mirrored_jobs
 from agents.arena.luck import LuckMeter
 from agents.arena.results import MatchResult, add_stats
-from agents.arena.sequential import LOOK_EVERY, SequentialTest
 from agents.arena.statistics import Statistics
 from agents.deal_streams import Domain, new_salt, salted
 from agents.interrupts import allow_interrupts, defer_interrupts
@@ -58,7 +57,6 @@ class MatchSettings:
         forfeit: what an outside program loses when it fails: the ``game`` or the ``hand``.
         limits: limits on the time and the restarts of outside programs.
         luck: whether luck is measured and subtracted from the estimates (``agents.arena.luck``).
-        until: a test that stops the match early as soon as it has an answer.
         salt: mixed into the seed (``agents.deal_streams``); never empty where a program plays.
     """
 
@@ -70,7 +68,6 @@ class MatchSettings:
     forfeit: str = "game"
     limits: BotLimits = field(default_factory=BotLimits)
     luck: bool = True
-    until: SequentialTest | None = None
     salt: str = ""
 
     def __post_init__(self) -> None:
@@ -276,7 +273,7 @@ def play_part(
 def _parts_here(
     players: tuple[Player, Player], settings: MatchSettings, pairs: int, series: int, tick: Progress
 ) -> Generator[Part, None, None]:
-    size = series or (LOOK_EVERY if settings.until else min(pairs, max(500, settings.batch)))
+    size = series or min(pairs, max(500, settings.batch))
     for first, count in chunks(pairs, size):
         part = play_pairs(players, settings, first, count, lambda done, first=first: tick(2 * first + done))
         yield part
@@ -288,7 +285,7 @@ def _parts_of_executor(
     sides: tuple[Side, Side], settings: MatchSettings, pairs: int, series: int, executor: Executor, tick: Progress
 ) -> Generator[Part, None, None]:
     """Yields the parts in the order of their pairs."""
-    size = series or (LOOK_EVERY if settings.until else task_size(executor, pairs, TASK_PAIRS))
+    size = series or task_size(executor, pairs, TASK_PAIRS)
 
     def finished() -> Iterator[tuple[int, Part]]:
         done = 0
@@ -350,7 +347,7 @@ def _play_match(
     own: list[Player] = []
     if executor is None:
         own = [make_side(side, settings, number) for number, side in enumerate(sides)]
-        series = _series_of(own, settings, pairs)
+        series = _series_of(own, pairs)
         parts = _parts_here((own[0], own[1]), settings, pairs, series, tick)
     else:
         for side in sides:
@@ -359,7 +356,7 @@ def _play_match(
                 raise GinError(
                     f"{side.name} is an object with a state of its own; with an executor, give the player's name"
                 )
-        series = _series_of(check_names(*sides), settings, pairs)
+        series = _series_of(check_names(*sides), pairs)
         parts = _parts_of_executor(sides, settings, pairs, series, executor, tick)
     try:
         result = _collect((sides[0].name, sides[1].name), settings, parts, pairs, series)
@@ -374,10 +371,9 @@ def _play_match(
 def _collect(
     names: tuple[str, str], settings: MatchSettings, parts: Iterator[Part], pairs: int, series: int
 ) -> MatchResult:
-    """Joins parts until the last one, an interrupt, or a verdict of the sequential test."""
+    """Joins parts until the last one or an interrupt."""
     finished: list[Part] = []
     hands = ""
-    test, verdict = settings.until, ""
     interrupted = False
     try:
         for part in parts:
@@ -386,17 +382,11 @@ def _collect(
                 hands = _hands_won(names, part)
                 break
             finished.append(part)
-            if test is not None:
-                verdict = test.verdict(join_parts(names, settings, finished, pairs).pair_scores)
-                if verdict:
-                    break
     except KeyboardInterrupt:
         interrupted = True
     if not finished:
         raise KeyboardInterrupt(f"interrupted before a pair of {settings.unit} was finished{hands}")
     result = join_parts(names, settings, finished, pairs, series)
-    if test is not None:
-        result.verdict = test.words(verdict, names)
     result.interrupted = interrupted
     return result
 
@@ -408,18 +398,9 @@ def _hands_won(names: tuple[str, str], part: Part) -> str:
     return f"; of {ended:,} hands that had ended, which are no fair sample, these were won: {won}" if ended else ""
 
 
-def _series_of(players: Iterable[Player], settings: MatchSettings, pairs: int) -> int:
-    """Number of pairs in a series if a player learns, else 0.
-
-    Raises:
-        GinError: if a player learns and a test may stop the match: the test counts every pair as independent.
-    """
-    learners = [player.name for player in players if learns(player)]
-    if learners and settings.until:
-        raise GinError(
-            f"{learners[0]} learns, so the pairs of a match are not independent and no test can stop it; give its length"
-        )
-    return -(-pairs // LEARNERS_SERIES) if learners else 0
+def _series_of(players: Iterable[Player], pairs: int) -> int:
+    """Number of pairs in a series if a player learns, else 0."""
+    return -(-pairs // LEARNERS_SERIES) if any(map(learns, players)) else 0
 
 
 def join_parts(

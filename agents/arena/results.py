@@ -10,12 +10,11 @@ import importlib.metadata
 import platform
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from html import escape
 from typing import Any
 
 import numpy as np
 
-from agents.arena.statistics import GAME_RESULT, MAX_DEADWOOD, MAX_TURNS, PLAY_STATS
+from agents.arena.statistics import GAME_RESULT, PLAY_STATS
 from agents.estimates import Estimate, proportion, ratio
 from ginenv.engine.engine import NOBODY
 from ginenv.engine.rules import PRESETS, Rules
@@ -58,10 +57,6 @@ def rates(stats: Any, seconds: float) -> dict[str, Any]:
         "deadwood_when_caught": per("caught_deadwood", "caught"),
         "decisions": decisions,
         "ms_per_decision": round(1000 * seconds / decisions, 5) if decisions else None,
-        "could_knock": could.tolist(),
-        "did_knock": did.tolist(),
-        "ended": stats["ended"].tolist(),
-        "net_points": stats["net_points"].tolist(),
     }
 
 
@@ -81,8 +76,7 @@ class MatchResult:
             measured. It is subtracted from shares and points; ``plain`` is the result without that.
         value_version: names the value function by which luck was measured.
         faults: faults of outside programs: player, kind, count, forfeits, and the first case in words.
-        wanted: pairs asked for; fewer are played after an interrupt or an early stop.
-        verdict: verdict of a sequential test, else empty.
+        wanted: pairs asked for; fewer are played after an interrupt.
         elapsed: duration of the whole match in seconds.
         interrupted: whether the match was interrupted.
         salts: salts mixed into the seed where outside programs played; several where a tournament's blocks were played separately.
@@ -100,7 +94,6 @@ class MatchResult:
     value_version: str = ""
     faults: list[dict[str, Any]] = field(default_factory=list)
     wanted: int = 0
-    verdict: str = ""
     elapsed: float = 0.0
     interrupted: bool = False
     salts: list[str] = field(default_factory=list)
@@ -210,29 +203,18 @@ class MatchResult:
         rows.append(("points per hand", self.points.text(), ""))
         if plain is not None:
             rows.append(("points per hand, luck left in", plain.points.text(), ""))
-        if self.verdict:
-            rows.append(("verdict", self.verdict, ""))
         return rows
 
     def __repr__(self) -> str:
         won = f"{self.share.text(percent=True)} of {len(self.games):,} {self.unit} won"
         return f"<MatchResult {self.names[0]} against {self.names[1]}: {won}, {self.points.text()} points per hand>"
 
-    def _repr_html_(self) -> str:
-        """The table for notebooks."""
-        rows = ["".join(f"<td>{escape(cell)}</td>" for cell in row) for row in self.summary()]
-        title = escape(" against ".join(self.names))
-        return f"<table><caption>{title}</caption><tr>{'</tr><tr>'.join(rows)}</tr></table>"
-
     def rates_of(self, side: int) -> dict[str, Any]:
         """How a side played, as rates."""
         return rates(self.stats[side], self.seconds[side])
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything about the match, as JSON values.
-
-        In ``style``, ``could_knock``, ``did_knock``, ``ended`` and ``net_points`` are tables by own turn and deadwood.
-        """
+        """Everything about the match, as JSON values."""
         plain = None
         if self.luck is not None:
             found = self.plain
@@ -254,11 +236,9 @@ class MatchResult:
             "points_per_hand": self.points.to_dict(),
             "luck_left_in": plain,
             "value_function": self.value_version or None,
-            "verdict": self.verdict,
             "forfeited_hands": self.games["forfeits"].sum(axis=0).tolist(),
             "faults": self.faults,
             "style": [self.rates_of(0), self.rates_of(1)],
-            "style_axes": {"turns": MAX_TURNS, "deadwood": MAX_DEADWOOD},
             "elapsed_seconds": round(self.elapsed, 3),
         }
 

@@ -13,8 +13,8 @@ from ginenv.engine.jit import kernel, popcount
 from ginenv.engine.melds import deadwood
 from ginenv.tables.kernels import GAME
 
-MAX_TURNS = 16
-MAX_DEADWOOD = 11
+_MAX_TURNS = 16
+_MAX_DEADWOOD = 11
 
 _KNOCKED = int(End.KNOCK)
 _UNDERCUT = int(End.UNDERCUT)
@@ -53,10 +53,8 @@ PLAY_STATS = np.dtype(
         ("caught", np.int64),  # hands lost to a knock or gin
         ("caught_deadwood", np.int64),  # deadwood left in them, after lay-offs
         ("decisions", np.int64),
-        ("could_knock", np.int64, (MAX_TURNS, MAX_DEADWOOD)),  # by own turn (last row: or later) and deadwood
-        ("did_knock", np.int64, (MAX_TURNS, MAX_DEADWOOD)),
-        ("ended", np.int64, (MAX_TURNS, MAX_DEADWOOD)),  # hands ended by a knock or gin, by own turn and deadwood left
-        ("net_points", np.int64, (MAX_TURNS, MAX_DEADWOOD)),  # points of these hands, less those lost by an undercut
+        ("could_knock", np.int64, (_MAX_TURNS, _MAX_DEADWOOD)),  # by own turn (last row: or later) and deadwood
+        ("did_knock", np.int64, (_MAX_TURNS, _MAX_DEADWOOD)),
     ],
     align=True,
 )
@@ -74,13 +72,13 @@ def _count_decision(t, v, action):
             t.took += 1
     if not v.legal[1]:
         return
-    least = np.int64(MAX_DEADWOOD - 1)
+    least = np.int64(_MAX_DEADWOOD - 1)
     rest = v.legal[1]
     while rest:
         bit = rest & -rest
         rest ^= bit
         least = min(least, deadwood(v.hand & ~bit))
-    turn = min(popcount(v.thrown[0]), MAX_TURNS - 1)
+    turn = min(popcount(v.thrown[0]), _MAX_TURNS - 1)
     t.could_knock[turn, least] += 1
     if action >= KNOCK and action < STOCK:
         t.did_knock[turn, least] += 1
@@ -95,11 +93,6 @@ def _count_hand(t, s, seat):
     elif s.winner == seat:
         t.won += 1
     if s.knocker == seat:
-        # The card discarded with the knock is among those thrown.
-        turn = min(max(popcount(s.thrown[seat]) - 1, 0), MAX_TURNS - 1)
-        left = min(np.int64(s.deadwood[seat]), MAX_DEADWOOD - 1)
-        t.ended[turn, left] += 1
-        t.net_points[turn, left] += s.points if s.winner == seat else -s.points
         if is_gin(s.end):
             t.gins += 1
             t.gin_points += s.points

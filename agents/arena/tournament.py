@@ -30,7 +30,7 @@ from agents.estimates import Estimate
 from agents.files import check_own, parse_json, read_json_object, write_atomic, write_json, writing
 from agents.interrupts import defer_interrupts
 from agents.programs.player import BotLimits
-from agents.rating import bradley_terry, circles, rating_dict
+from agents.rating import bradley_terry, rating_dict
 from ginenv.errors import GinError, quoted
 from ginenv.tables.player_names import PlayerSpec
 from ginenv.tables.players import Player
@@ -298,15 +298,6 @@ class Standings:
             return None
         return result.share if a < b else result.share.of_rest()
 
-    def circles(self) -> list[tuple[str, str, str]]:
-        """Players that beat each other in a circle, each with its 95 % interval above one half."""
-        count = len(self.names)
-        beats = np.zeros((count, count), bool)
-        for a, b in itertools.permutations(range(count), 2):
-            share = self.share(a, b)
-            beats[a, b] = share is not None and share.low > 0.5
-        return [(self.names[i], self.names[j], self.names[k]) for i, j, k in circles(beats)]
-
     def rates(self, player: int) -> dict[str, Any]:
         """How a player plays, over all its matches; empty for a player without a match."""
         played = [(pair.index(player), result) for pair, result in self.matches.items() if player in pair]
@@ -329,7 +320,6 @@ class Standings:
             "blocks_missing": self.missing,
             "ratings": {self.names[i]: rating_dict(self.ratings[i]) for i in self.order},
             "styles": {self.names[i]: self.rates(i) for i in self.order},
-            "circles": [list(circle) for circle in self.circles()],
             "matches": [result.to_dict() for result in self.matches.values()],
             "faults": self.faults(),
         }

@@ -14,7 +14,6 @@ from agents.arena.configs import Processes, num_games, read_rules_argument
 from agents.arena.executors import open_executor
 from agents.arena.matches import MatchSettings, check_names, play_match
 from agents.arena.results import MatchResult
-from agents.arena.sequential import SequentialTest
 from agents.cli import INTERRUPTED
 from agents.files import check_writable, write_json, writing
 from agents.interrupts import defer_interrupts
@@ -54,8 +53,6 @@ class MatchConfig(Processes):
         forfeit: what an outside program loses when it fails: the whole game, or the hand.
         seconds: time limit of an outside program for each line of questions, and the least it gets for getting ready.
         luck: measure luck and subtract it from the estimates.
-        until_significant: stop as soon as the question of who is better is answered.
-        margin: smallest difference of the share from one half that until_significant looks for.
         card: write the figures on the card of the first player, a network's directory; earlier ones of the same opponent and rules go.
         out: JSON file for the results.
     """
@@ -71,8 +68,6 @@ class MatchConfig(Processes):
     forfeit: Literal["game", "hand"] = "game"
     seconds: float = Field(10.0, gt=0)
     luck: bool = True
-    until_significant: bool = False
-    margin: float = Field(0.02, gt=0, lt=0.5)
     card: bool = False
     out: Path = Path("runs/evaluate.json")
 
@@ -99,7 +94,6 @@ class MatchConfig(Processes):
             forfeit=self.forfeit,
             limits=BotLimits.for_lines(self.seconds),
             luck=self.luck,
-            until=SequentialTest(self.margin) if self.until_significant else None,
         )
 
 

@@ -13,7 +13,6 @@ from tyro.extras import SubcommandApp
 from agents.arena.configs import num_games, read_rules_argument
 from agents.arena.executors import open_executor
 from agents.arena.matches import MatchSettings, check_names
-from agents.datasets.schema import card_path, is_card
 from agents.datasets.source import PlayedGames, RecordedGames
 from agents.datasets.store import INTERRUPTED, WriteResult, check_games, open_games, write_games
 from agents.files import check_writable
@@ -36,7 +35,6 @@ def play(
     rules: str = "eaai",
     seed: int = 0,
     seconds: float = 10.0,
-    expert: str = "",
     out: Path = Path("runs/games.parquet"),
     workers: int = 1,
 ) -> str:
@@ -52,8 +50,7 @@ def play(
         rules: a preset, one with changes (``eaai,target=200``), or rules as JSON.
         seed: seed of deals and players.
         seconds: time limit of an outside program for each line of questions, and the least it gets for getting ready.
-        expert: a player whose action is written beside every decision; a search (``search:worlds=64``) adds its values.
-        out: file to write; its card is written beside it.
+        out: file to write.
         workers: number of processes.
     """
     count = num_games(games, hands, USUAL_GAMES)
@@ -61,14 +58,13 @@ def play(
         raise GinError(must_be("seconds", "more than 0", seconds))
     unit, limits = "hands" if hands else "games", BotLimits.for_lines(seconds)
     settings = MatchSettings(read_rules_argument(rules), unit, seed, limits=limits).guarded(player, other)
-    _check_out(out)
+    check_writable(out)
     check_names(player, other)
     about = {
         "players": [short_name(player), short_name(other)],
         "rules": settings.rules.to_json(),
         "seed": seed,
         "salt": settings.salt,
-        "expert": expert,
         "command": this_command(),
     }
     began = time.perf_counter(), time.process_time()
@@ -76,7 +72,7 @@ def play(
         open_executor(workers) as executor,
         progress_bar(plain_console(stderr=True), count, f"{short_name(player)} – {short_name(other)}") as tick,
     ):
-        written = write_games(out, PlayedGames((player, other), count, settings, expert, executor), about, tick)
+        written = write_games(out, PlayedGames((player, other), count, settings, executor), about, tick)
     return _report(out, written, *began)
 
 
@@ -84,30 +80,25 @@ def play(
 def read(
     records: Annotated[list[Path], Positional, arg(metavar="RECORD ...")],
     out: Path = Path("runs/games.parquet"),
-    expert: str = "",
-    seed: int = 0,
 ) -> str:
     """Reads records of hands or games, such as those of another program, and writes every decision.
 
     Args:
         records: files in the format of ``ginenv.hands.records``.
-        out: file to write; its card is written beside it.
-        expert: as for ``play``.
-        seed: seed of the expert's choices.
+        out: file to write.
     """
     if not records:
         raise GinError("no record is named; name at least one file")
     if out.resolve() in [record.resolve() for record in records]:
         raise GinError(f"--out is {out}, which is one of the records; name another file")
-    _check_out(out)
+    check_writable(out)
     began = time.perf_counter(), time.process_time()
     about = {
         "players": sorted({name for group in RecordedGames(records) for pair in group.players for name in pair}),
-        "expert": expert,
         "command": this_command(),
     }
     with progress_bar(plain_console(stderr=True), len(records), "records") as tick:
-        written = write_games(out, RecordedGames(records, expert, seed), about, tick)
+        written = write_games(out, RecordedGames(records), about, tick)
     return _report(out, written, *began)
 
 
@@ -122,16 +113,6 @@ def check(file: Annotated[Path, Positional, arg(metavar="FILE")]) -> str:
     with progress_bar(plain_console(stderr=True), groups, f"{file.name}, row groups") as tick:
         found = check_games(file, tick)
     return f"{file}: {found.rows:,} decisions of {found.hands:,} hands are what playing them again gives"
-
-
-def _check_out(out: Path) -> None:
-    """Refuses a file that cannot be written, and one whose card would take the place of something else than its card."""
-    card = card_path(out)
-    if out == card:
-        raise GinError(f"--out is {out}, but the card of the table has such a name; name a file that ends in .parquet")
-    if card.exists() and not is_card(card, out):
-        raise GinError(f"{card} is there already, and the card of {out} would replace it; name another file")
-    check_writable(out)
 
 
 def _report(out: Path, written: WriteResult, began: float, used: float) -> str:

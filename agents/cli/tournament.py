@@ -71,8 +71,6 @@ def _publish(standings: Standings, out: Path, console: Console, details: bool) -
         write_text(out / "report.html", report(standings, this_command()))
     console.print(f"results: {out / 'results.json'}, report: {out / 'report.html'}", markup=False, soft_wrap=True)
     print_result(console, standings_tables(standings), details)
-    for circle in standings.circles():
-        console.print(f"warning: a circle: {' beats '.join([*circle, circle[0]])}", markup=False)
     for fault in standings.faults():
         console.print(f"fault: {fault_text(fault)}", markup=False, highlight=False)
     if standings.missing:

@@ -1,24 +1,21 @@
-"""Tables of decisions for learning: batches of numpy arrays or torch tensors, with hidden columns only on request."""
+"""Tables of decisions for learning: batches of arrays, with hidden columns only on request."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from agents.datasets.store import column_names, open_games, read_group
+from agents.datasets.schema import COLUMNS
+from agents.datasets.store import open_games, read_group
 from ginenv.errors import GinError, check_integer, unknown_name
 from ginenv.view.encoding import encode_views
 from ginenv.view.view import action_masks
 
-if TYPE_CHECKING:
-    from torch.utils.data import IterableDataset
-
 # The columns that every batch holds besides what the player saw: which decision it was, and the action.
-SEEN = ("game", "hand", "ply", "seat", "action")
+_SEEN = ("game", "hand", "ply", "seat", "action")
 
 
 class Games:
@@ -33,7 +30,6 @@ class Games:
 
     Attributes:
         about: how the table was made.
-        columns: names of its columns.
 
     Raises:
         DatasetError: if the file cannot be read.
@@ -42,11 +38,6 @@ class Games:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path).absolute()
         self._file, self.about = open_games(path)
-        self.columns = column_names(self._file)
-
-    def __reduce__(self) -> tuple[type[Games], tuple[str | Path]]:
-        """Another process, such as a worker that loads data, opens the file by its path."""
-        return Games, (self.path,)
 
     def __len__(self) -> int:
         """The number of decisions."""
@@ -59,7 +50,6 @@ class Games:
         player: str = "",
         also: Sequence[str] = (),
         seed: int | None = None,
-        share: tuple[int, int] = (0, 1),
     ) -> Iterator[dict[str, np.ndarray]]:
         """Batches of decisions.
 
@@ -68,27 +58,28 @@ class Games:
             player: only this player's decisions; everyone's when left out.
             also: further columns, which may be hidden ones; columns of lists come as arrays of objects.
             seed: shuffles the row groups, and the rows within each; rows come in the order of play when left out.
-            share: ``(k, n)``: every ``n``-th row group from the ``k``-th on, for several readers.
 
         Yields:
-            ``observation uint8[b, 520]``, ``mask int8[b, 107]`` and the columns in ``SEEN`` and ``also``, as ``[b]``.
+            ``observation uint8[b, 520]``, ``mask int8[b, 107]``, and as ``[b]`` the columns ``game``, ``hand``, ``ply``, ``seat``, ``action`` and
+            those in ``also``.
 
         Raises:
             GinError: if a column or the player does not exist, or the file cannot be read.
         """
         check_integer("size", size, 1)
         for name in also:
-            if name not in self.columns:
-                raise GinError(unknown_name("column", name, self.columns))
+            if name not in COLUMNS:
+                raise GinError(unknown_name("column", name, COLUMNS))
         if player and player not in self.about["players"]:
             raise GinError(unknown_name("player", player, self.about["players"]))
         groups = np.arange(self._file.num_row_groups)
         rng = np.random.default_rng(seed)
         if seed is not None:
             rng.shuffle(groups)
-        for group in groups[share[0] :: share[1]].tolist():
-            table, _, decisions = read_group(self.path, self._file, group)
-            columns = {name: _column(table[name]) for name in dict.fromkeys((*SEEN, *also))}
+        names = dict.fromkeys((*_SEEN, *also))
+        for group in groups.tolist():
+            table, _, decisions = read_group(self.path, self._file, group, (*names, "player"))
+            columns = {name: _column(table[name]) for name in names}
             rows = np.arange(len(table))
             if player:
                 rows = rows[_column(table["player"]) == player]
@@ -99,17 +90,6 @@ class Games:
                 views = decisions.views[batch]
                 seen = {"observation": encode_views(views), "mask": action_masks(views)}
                 yield seen | {name: values[batch] for name, values in columns.items()}
-
-    def torch(self, size: int = 4096, **options: Any) -> IterableDataset[dict[str, Any]]:
-        """The batches as a dataset of torch tensors, for ``DataLoader(..., batch_size=None)``; its workers share the row groups.
-
-        Args:
-            size: rows in a batch.
-            options: as for ``batches``, but without columns of text or lists.
-        """
-        from agents.datasets.torch_batches import TorchBatches
-
-        return TorchBatches(self, size, options)
 
 
 def _column(values: pa.ChunkedArray) -> np.ndarray:

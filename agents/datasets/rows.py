@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,6 @@ class Hands:
         games: ``int64[h]``, number of each hand's game.
         players: for each hand, the names of seats 0 and 1.
         won: ``int8[h, 2]``, 1, 0 or -1: result of the game for each seat; ``None`` where no games were played to their ends.
-        expert: what an expert would have played in each decision, by column; empty where none was asked.
         faults: faults of outside programs (``OutsidePlayer.take_faults``); hands that these forfeited are left out.
     """
 
@@ -37,7 +36,6 @@ class Hands:
     games: np.ndarray
     players: list[tuple[str, str]]
     won: np.ndarray | None = None
-    expert: dict[str, Any] = field(default_factory=dict)
     faults: Sequence[dict[str, Any]] = ()
 
 
@@ -115,12 +113,7 @@ def decisions_of(ends: np.ndarray) -> Decisions:
 
 
 def columns_of(hands: Hands, decisions: Decisions) -> dict[str, Any]:
-    """The columns of a table of decisions, except those of the expert, by name; text as codes and the words that they stand for.
-
-    Args:
-        hands: the hands.
-        decisions: their decisions.
-    """
+    """The columns of a table of decisions, by name; text as codes and the words that they stand for."""
     views, states, hand = decisions.views, hands.states, decisions.hand
     seat = views["seat"].astype(np.int64)
     codes = {name: code for code, name in enumerate(sorted({name for pair in hands.players for name in pair}))}

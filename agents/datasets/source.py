@@ -7,7 +7,6 @@ from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -15,14 +14,14 @@ from agents.arena.executors import chunks, in_order, run_tasks
 from agents.arena.lockstep import FORFEIT_POINTS, Lockstep, Observer, make_jobs
 from agents.arena.matches import PROGRAM_GAMES, MatchSettings, make_side
 from agents.arena.statistics import Statistics
-from agents.datasets.rows import Hands, decisions_of, hands_of_record
+from agents.datasets.rows import Hands, hands_of_record
 from agents.deal_streams import Domain, deal_keys, luck_words
 from agents.programs.player import forfeiting
 from ginenv.engine.engine import NOBODY
 from ginenv.hands.records import read_record
 from ginenv.tables.kernels import GAME, HAND
 from ginenv.tables.player_names import short_name
-from ginenv.tables.players import Player, close_players, make_player
+from ginenv.tables.players import Player, close_players
 
 # Jobs played together, which make one row group; a game has about ten hands, a hand about thirty decisions.
 _TOGETHER = {"hands": 2048, "games": 256}
@@ -39,22 +38,6 @@ class _Collector(Observer):
         self.parts.append((play.states[rows], play.jobs_at[rows], play.tables["player"][rows]))
 
 
-def _ask_expert(expert: Player, hands: Hands) -> Hands:
-    """The hands with what a player would have played in each decision; a search also says what each action is worth."""
-    views = decisions_of(hands.states).views
-    examine = getattr(expert, "examine", None)
-    if examine is None:
-        return replace(hands, expert={"expert_action": np.asarray(expert.act(views)).astype(np.int8)})
-    examined = [examine(views[i : i + 1]) for i in range(len(views))]
-    compared = [one.candidates if len(one.candidates) > 1 else one.candidates[:0] for one in examined]
-    columns: dict[str, Any] = {
-        "expert_action": np.array([one.candidates["action"][one.best] for one in examined], np.int8),
-        "expert_actions": [one["action"].astype(np.int8) for one in compared],
-        "expert_values": [one["value"].astype(np.float32) for one in compared],
-    }
-    return replace(hands, expert=columns)
-
-
 @dataclass(frozen=True)
 class PlayedGames:
     """Hands between two players, on deals of the stream for learning.
@@ -63,14 +46,12 @@ class PlayedGames:
         players: names of both players.
         count: number of games or single hands, as the settings say.
         settings: the match settings.
-        expert: name of a player that is asked about every decision; its seed is the match's.
         executor: plays groups of hands in its processes; ``None`` plays them here.
     """
 
     players: tuple[str, str]
     count: int
     settings: MatchSettings
-    expert: str = ""
     executor: Executor | None = None
 
     def __iter__(self) -> Iterator[Hands]:
@@ -81,40 +62,39 @@ class PlayedGames:
         Raises:
             GinError: if a player cannot be made, fails, or answers with an illegal action.
         """
-        names = (*self.players, self.expert) if self.expert else self.players
         groups = chunks(self.count, _TOGETHER[self.settings.unit])
         if self.executor is None:
-            with self.made(names) as players:
+            with self.made() as players:
                 yield from (self.play(players, *group) for group in groups)
         else:
             alone = replace(self, executor=None)
-            tasks = ((names, (alone, *group)) for group in groups)
+            tasks = ((self.players, (alone, *group)) for group in groups)
             yield from in_order(run_tasks(self.executor, play_group, tasks))
 
     @contextmanager
-    def made(self, names: Sequence[str]) -> Iterator[list[Player]]:
-        """Both players, and the expert if there is a third name."""
-        players = [make_side(name, self.settings, side) for side, name in enumerate(names[:2])]
+    def made(self) -> Iterator[tuple[Player, Player]]:
+        """Both players, who are closed afterwards."""
+        players = (make_side(self.players[0], self.settings, 0), make_side(self.players[1], self.settings, 1))
         try:
-            players += [make_player(name, self.settings.seed) for name in names[2:]]
             yield players
         finally:
             close_players(players)
 
-    def play(self, players: Sequence[Player], first: int, count: int) -> Hands:
-        """Plays one group of jobs, each with a deal of its own, and asks the expert if there is a third player."""
+    def play(self, players: tuple[Player, Player], first: int, count: int) -> Hands:
+        """Plays one group of jobs, each with a deal of its own."""
         settings, numbers = self.settings, first + np.arange(count)
         deals = Domain.TRAIN, settings.deals_seed(), first, count
-        sides = (players[0], players[1])
         jobs = make_jobs(
             deal_keys(*deals), luck_words(*deals, settings.salt), 2 * numbers[:, None] + np.arange(2), numbers & 1
         )
         collector, statistics = _Collector(), Statistics(count)
-        with forfeiting(sides) as programs:
+        with forfeiting(players) as programs:
             size = PROGRAM_GAMES if programs else count
             unit = HAND if settings.unit == "hands" else GAME
             observers = [collector, statistics]
-            Lockstep(sides, settings.rules, jobs, size, unit, forfeit_points=FORFEIT_POINTS, observers=observers).run()
+            Lockstep(
+                players, settings.rules, jobs, size, unit, forfeit_points=FORFEIT_POINTS, observers=observers
+            ).run()
         faults = [fault for program in programs for fault in program.take_faults()]
         states, job, seated = (np.concatenate(parts) for parts in zip(*collector.parts, strict=True))
         order = np.lexsort((states["hand_no"], job))
@@ -125,13 +105,12 @@ class PlayedGames:
             side = np.where(winner == NOBODY, 0, np.where(winner == seated[:, 0], 1, -1))
             won = np.stack([side, -side], 1).astype(np.int8)
         names = [short_name(player) for player in self.players]
-        hands = Hands(states, first + job, [(names[a], names[b]) for a, b in seated.tolist()], won, faults=faults)
-        return _ask_expert(players[2], hands) if len(players) > 2 else hands
+        return Hands(states, first + job, [(names[a], names[b]) for a, b in seated.tolist()], won, faults)
 
 
 def play_group(names: Sequence[str], games: PlayedGames, first: int, count: int) -> Hands:
-    """A task: one group of hands by players of these names."""
-    with games.made(names) as players:
+    """A task: one group of hands."""
+    with games.made() as players:
         return games.play(players, first, count)
 
 
@@ -141,13 +120,9 @@ class RecordedGames:
 
     Attributes:
         paths: paths of the files.
-        expert: name of a player that is asked about every decision.
-        seed: seed of the expert's choices.
     """
 
     paths: Sequence[Path]
-    expert: str = ""
-    seed: int = 0
 
     def __iter__(self) -> Iterator[Hands]:
         """Yields groups of hands.
@@ -155,7 +130,5 @@ class RecordedGames:
         Raises:
             TextError: if a file cannot be read or its record does not replay; names the file and the line.
         """
-        expert = make_player(self.expert, self.seed) if self.expert else None
         for game, path in enumerate(self.paths):
-            hands = hands_of_record(read_record(path), game)
-            yield hands if expert is None else _ask_expert(expert, hands)
+            yield hands_of_record(read_record(path), game)

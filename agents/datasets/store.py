@@ -17,8 +17,8 @@ import pyarrow.parquet as pq
 
 from agents.arena.matches import summed
 from agents.datasets.rows import Decisions, Hands, columns_of, decisions_of
-from agents.datasets.schema import COLUMNS, FORMAT_VERSION, card_path, data_card, schema_of
-from agents.files import parse_json, write_atomic, write_text, writing
+from agents.datasets.schema import COLUMNS, FORMAT_VERSION, schema_of
+from agents.files import parse_json, write_atomic, writing
 from agents.programs.player import fault_text
 from ginenv.engine.engine import STATE
 from ginenv.errors import GinError, must_be, quoted, reason_of
@@ -29,6 +29,8 @@ Progress = Callable[[int], None]
 pc: Any = pyarrow.compute
 # Columns with few different words.
 _REPEATED = ("player", "opponent", "phase", "end")
+# Columns from which hands are played again.
+_PLAYED = ("position", "hand", "action")
 # Of one row group: what is written has some ten thousand rows, at most some hundred thousand. Of a name or position, in bytes.
 MAX_ROWS, MAX_BYTES, MAX_TEXT = 1 << 18, 1 << 29, 1 << 11
 # Why a file ends early after an interrupt.
@@ -61,7 +63,7 @@ class WriteResult:
 def write_games(
     path: str | Path, groups: Iterable[Hands], about: dict[str, Any], progress: Progress | None = None
 ) -> WriteResult:
-    """Writes a table of decisions, and its card beside it.
+    """Writes a table of decisions.
 
     Args:
         path: the file; an existing file is replaced at the end.
@@ -78,19 +80,16 @@ def write_games(
         KeyboardInterrupt: after an interrupt before anything was finished.
     """
     about = {"format": FORMAT_VERSION, **about}
-    written, schema = WriteResult(), schema_of(about, ())
+    written, schema = WriteResult(), schema_of(about)
 
     def write(temporary: str) -> None:
-        nonlocal written, schema
-        writer = None
+        nonlocal written
+        writer = _writer(temporary, schema)
         try:
             for group in groups:
                 written = replace(written, faults=summed([*written.faults, *group.faults]))
                 if not len(group.states):
                     continue
-                if writer is None:
-                    schema = schema_of(about, group.expert)
-                    writer = _writer(temporary, schema)
                 table = table_of(group, schema, written.hands)
                 writer.write_table(table, row_group_size=len(table))
                 hands, rows = written.hands + len(group.states), written.rows + len(table)
@@ -104,12 +103,10 @@ def write_games(
                 raise
             written = replace(written, interrupted=str(error) if isinstance(error, GinError) else INTERRUPTED)
         finally:
-            (writer or _writer(temporary, schema)).close()
+            writer.close()
 
     with writing(path):
         write_atomic(path, write)
-        counts = {"games": written.games, "hands": written.hands, "decisions": written.rows}
-        write_text(card_path(path), data_card(path, schema.names, about | {"ended early": written.interrupted}, counts))
     return written
 
 
@@ -124,7 +121,7 @@ def _writer(path: str, schema: pa.Schema) -> pq.ParquetWriter:
 def table_of(hands: Hands, schema: pa.Schema, first: int) -> pa.Table:
     """The decisions of hands as a table; the first hand gets number ``first``."""
     decisions = decisions_of(hands.states)
-    columns = columns_of(hands, decisions) | hands.expert
+    columns = columns_of(hands, decisions)
     columns["hand"] = columns["hand"] + first
     arrays = [_arrow(columns[field.name], field.type, len(decisions.hand)) for field in schema]
     return pa.table([array.cast(field.type) for array, field in zip(arrays, schema, strict=True)], schema=schema)
@@ -172,10 +169,9 @@ def open_games(path: str | Path) -> tuple[pq.ParquetFile, dict[str, Any]]:
     if not isinstance(players, list) or not all(isinstance(name, str) for name in players):
         raise DatasetError(must_be(f"{path}: players", "a list of names", players))
     for name, column in COLUMNS.items():
-        count = schema.names.count(name)
-        if count > 1 or (column.always and not count):
+        if (count := schema.names.count(name)) != 1:
             raise DatasetError(f"{path} has {count} columns {name!r}; a table of decisions has one")
-        if count and _plain(schema.field(name).type) != _plain(column.type):
+        if _plain(schema.field(name).type) != _plain(column.type):
             raise DatasetError(
                 must_be(f"{path}: the type of column {name!r}", str(column.type), str(schema.field(name).type))
             )
@@ -191,13 +187,16 @@ def _line(error: Exception) -> str:
     return (reason_of(error).strip().splitlines() or [type(error).__name__])[0][:300]
 
 
-def column_names(file: pq.ParquetFile) -> list[str]:
-    """The names of a table's columns; columns that others have added are left alone."""
-    return [name for name in COLUMNS if name in file.schema_arrow.names]
-
-
-def read_group(path: str | Path, file: pq.ParquetFile, group: int) -> tuple[pa.Table, np.ndarray, Decisions]:
+def read_group(
+    path: str | Path, file: pq.ParquetFile, group: int, columns: Iterable[str] = COLUMNS
+) -> tuple[pa.Table, np.ndarray, Decisions]:
     """A row group of an open table, in which texts are dictionaries; its hands, ``STATE[h]``, played again; and their decisions.
+
+    Args:
+        path: the file's path, for errors.
+        file: the open file.
+        group: number of the row group.
+        columns: names of the columns that are read besides those from which the hands are played.
 
     Raises:
         DatasetError: if it cannot be read, is too large, lacks values, or does not replay.
@@ -210,7 +209,7 @@ def read_group(path: str | Path, file: pq.ParquetFile, group: int) -> tuple[pa.T
                 f"{where} has {size.num_rows:,} rows in {size.total_byte_size:,} bytes; allowed are 1 to {MAX_ROWS:,} rows "
                 f"in {MAX_BYTES:,} bytes"
             )
-        table = file.read_row_group(group, columns=column_names(file)).unify_dictionaries()
+        table = file.read_row_group(group, columns=[*{*_PLAYED, *columns}]).unify_dictionaries()
         table.validate(full=True)
         for name in table.column_names:
             if table[name].null_count and name != "won":
@@ -275,7 +274,7 @@ def read_hands(path: str | Path) -> Iterator[Hands]:
 
 
 def check_games(path: str | Path, progress: Progress | None = None) -> WriteResult:
-    """Reads a file back, replays every hand, and compares all columns except the expert's with what is stored.
+    """Reads a file back, replays every hand, and compares all columns with what is stored.
 
     Args:
         path: the file.

@@ -1,7 +1,6 @@
 """Learning curves of runs in one picture: games won against the panel, over decisions and over minutes.
 
-A run is named after its directory, and the band around its line is the 95 % interval of each measurement. Runs in directories ``seed-1``,
-``seed-2``, ... of one directory are one line, their mean, in a band from the lowest to the highest.
+A run is named after its directory, and the band around its line is the 95 % interval of each measurement.
 """
 
 from __future__ import annotations
@@ -30,55 +29,27 @@ _DASHES: tuple[Any, ...] = ("-", (0, (5, 3)), (0, (1.5, 2)), (0, (6, 2, 1.5, 2))
 
 @dataclass(frozen=True)
 class Curve:
-    """The learning curve of a run, or of runs that differ by their seeds alone.
+    """The learning curve of a run.
 
     Attributes:
         name: its name in the legend.
-        runs: the measurements of each run in order: decisions, minutes, and the results against the panel.
+        points: its measurements in order: decisions, minutes, and the results against the panel.
     """
 
     name: str
-    runs: list[list[dict[str, Any]]]
+    points: list[dict[str, Any]]
 
     @property
     def opponents(self) -> list[str]:
-        """The opponents that any of the runs was measured against."""
-        return list(dict.fromkeys(name for points in self.runs for point in points for name in point["panel"]))
+        """The opponents that the run was measured against."""
+        return list(dict.fromkeys(name for point in self.points for name in point["panel"]))
 
     def line(self, opponent: str, axis: str) -> np.ndarray:
-        """``float[4, n]``: position on an axis, share of games won against an opponent, and the lower and upper end of its band.
-
-        The band is the interval of a run's measurements; of several runs it is from the lowest to the highest, where all were measured.
-        """
-        lines = [line for points in self.runs if (line := _measured(points, opponent, axis)).size]
-        if not lines:
-            return np.zeros((4, 0))
-        if len(lines) == 1:
-            at, share, half = lines[0]
-            return np.array([at, *np.clip([share, share - half, share + half], 0, 1)])
-        first, last = max(line[0][0] for line in lines), min(line[0][-1] for line in lines)
-        at = np.unique(np.concatenate([line[0] for line in lines]))
-        at = at[(at >= first) & (at <= last)]
-        shares = np.array([np.interp(at, line[0], line[1]) for line in lines])
-        return np.array([at, shares.mean(0), shares.min(0), shares.max(0)])
-
-
-def _measured(points: list[dict[str, Any]], opponent: str, axis: str) -> np.ndarray:
-    """``float[3, n]``: position on an axis, share of games won against an opponent, and the half-width of its interval."""
-    measured = [(point[axis], point["panel"][opponent]) for point in points if opponent in point["panel"]]
-    rows = [(at, result["games_won"], result["half_width"]) for at, result in measured]
-    return np.array(rows, np.float64).reshape(-1, 3).T
-
-
-def by_seeds(curves: Sequence[Curve]) -> list[Curve]:
-    """The curves, with those of runs that differ by their seeds as one."""
-    groups: dict[str, list[Curve]] = {}
-    for curve in curves:
-        groups.setdefault(re.sub(r"/seed-\d+$", "", curve.name), []).append(curve)
-    return [
-        Curve(name, [points for curve in group for points in curve.runs]) if len(group) > 1 else group[0]
-        for name, group in groups.items()
-    ]
+        """``float[4, n]``: position on an axis, share of games won against an opponent, and the lower and upper end of its interval."""
+        measured = [(point[axis], point["panel"][opponent]) for point in self.points if opponent in point["panel"]]
+        rows = [(at, result["games_won"], result["half_width"]) for at, result in measured]
+        at, share, half = np.array(rows, np.float64).reshape(-1, 3).T
+        return np.array([at, *np.clip([share, share - half, share + half], 0, 1)])
 
 
 def read_curve(directory: Path) -> Curve:
@@ -96,7 +67,7 @@ def read_curve(directory: Path) -> Curve:
     if not isinstance(points, list) or not points or any(not isinstance(p, dict) or wanted - {*p} for p in points):
         raise GinError(f"{path} holds no curve; a curve is a list of measurements with {', '.join(sorted(wanted))}")
     run = path.parent
-    return Curve(f"{run.parent.name}/{run.name}" if re.fullmatch(r"seed-\d+", run.name) else run.name, [points])
+    return Curve(f"{run.parent.name}/{run.name}" if re.fullmatch(r"seed-\d+", run.name) else run.name, points)
 
 
 def _draw_axes(axes: Axes, runs: Sequence[Curve], opponents: Sequence[str], axis: str) -> None:
@@ -117,9 +88,8 @@ def _draw_axes(axes: Axes, runs: Sequence[Curve], opponents: Sequence[str], axis
     axes.grid()
 
 
-def curves_figure(curves: Sequence[Curve]) -> Figure:
-    """The picture, over decisions and over minutes: a colour for each opponent, a dash pattern for each run or set of seeds."""
-    runs = by_seeds(curves)
+def curves_figure(runs: Sequence[Curve]) -> Figure:
+    """The picture, over decisions and over minutes: a colour for each opponent, a dash pattern for each run."""
     opponents = list(dict.fromkeys(name for run in runs for name in run.opponents))
     rows = max(len(opponents), len(runs) if len(runs) > 1 else 0)
     with drawing(10, 3.8 + 0.2 * rows, columns=2) as (figure, (left, right)):

@@ -11,7 +11,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from rich import box
 from rich.console import Console
 from rich.markup import escape
@@ -41,9 +40,6 @@ RATES = (
     ("deadwood when caught", "deadwood_when_caught", "{:.2f}"),
     ("ms a decision", "ms_per_decision", "{:.4f}"),
 )
-# The groups of own turns and of deadwood for which it is shown what knocks earn; gin is left out, because going gin is not a choice.
-TURN_RANGES = ((1, 2), (3, 4), (5, 6), (7, 8), (9, 10), (11, 12))
-DEADWOOD = ((1, 3), (4, 6), (7, 10))
 # Seconds between two lines of progress where there is no terminal to show a bar.
 LINE_SECONDS = 60.0
 
@@ -144,36 +140,7 @@ def match_tables(result: MatchResult) -> list[Table]:
     sides = [rate_texts(result.rates_of(side)) for side in range(2)]
     labels = [label for label, _, _ in RATES]
     play = _filled("how they play", ("", *result.names), zip(labels, *sides, strict=True))
-    return [play, _knock_table(result), table]
-
-
-def knock_points(ended: np.ndarray, points: np.ndarray) -> list[list[tuple[int, float | None]]]:
-    """What a player earned in the hands that it ended by a knock.
-
-    Args:
-        ended: ``int[turns, deadwood]``, hands, by own turn (from 0) and deadwood left.
-        points: ``int[turns, deadwood]``, their points, less those lost by an undercut.
-
-    Returns:
-        For each of ``TURN_RANGES``, and within it for each of ``DEADWOOD``: hands, and points per hand (``None`` where there were none).
-    """
-    rows = []
-    for first, last in TURN_RANGES:
-        parts = [(slice(first - 1, last), slice(low, high + 1)) for low, high in DEADWOOD]
-        sums = [(int(ended[part].sum()), float(points[part].sum())) for part in parts]
-        rows.append([(count, total / count if count else None) for count, total in sums])
-    return rows
-
-
-def _knock_table(result: MatchResult) -> Table:
-    """Points of hands ended by a knock, by own turn and deadwood: they show why a player loses."""
-    headings = [f"{name} {low}–{high}" for name in result.names for low, high in DEADWOOD]
-    sides = [knock_points(stats["ended"], stats["net_points"]) for stats in result.stats]
-    rows = []
-    for (first, last), mine, theirs in zip(TURN_RANGES, *sides, strict=True):
-        cells = ("–" if mean is None else f"{mean:+.1f} ({count:,})" for count, mean in (*mine, *theirs))
-        rows.append((f"{first}–{last}", *cells))
-    return _filled("net points of a knock, and how many, by deadwood left", ("own turn", *headings), rows)
+    return [play, table]
 
 
 def print_result(console: Console, tables: list[Table], details: bool) -> None:

@@ -5,19 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import numpy as np
 from markupsafe import Markup
-from matplotlib.colors import LinearSegmentedColormap
 
 from agents.arena.results import versions
 from agents.arena.tournament import Standings
 from agents.estimates import Estimate
-from agents.reports.charts import ACCENT, INK, LINE, SOFT, drawing, svg_of_page
+from agents.reports.charts import ACCENT, INK, SOFT, drawing, svg_of_page
 from agents.reports.pages import page, shorten
 from agents.reports.terminal import RATES, rate_texts
-
-_KNOCKS = LinearSegmentedColormap.from_list("knocks", [LINE, ACCENT])
-_TURNS = 12
 
 
 def _rating_chart(standings: Standings) -> Markup:
@@ -39,24 +34,6 @@ def _rating_chart(standings: Standings) -> Markup:
         axes.set_axisbelow(True)
         axes.spines[:].set_visible(False)
         return Markup(svg_of_page(figure, "Ratings with intervals"))
-
-
-def _knock_chart(name: str, rates: dict[str, Any]) -> Markup:
-    """How often a player knocks when it can, by own turn (across) and deadwood (up); faint where it seldom could."""
-    could = np.array(rates["could_knock"])[:_TURNS].T
-    did = np.array(rates["did_knock"])[:_TURNS].T
-    colours = _KNOCKS(did / np.maximum(could, 1))
-    colours[..., 3] = np.where(could > 0, np.minimum(1.0, 0.25 + could / 60), 0.0)
-    with drawing(2.7, 2.9) as (figure, (axes,)):
-        for deadwood, turn in np.argwhere(could > 0):
-            axes.bar(turn + 1, 0.9, 0.9, deadwood - 0.45, color=colours[deadwood, turn], clip_on=False)
-        axes.set_xlim(0.4, _TURNS + 0.6)
-        axes.set_ylim(-0.6, could.shape[0] - 0.4)
-        axes.set_xticks((1, 4, 8, 12))
-        axes.set_yticks((0, 5, 10))
-        axes.set(title=shorten(name), xlabel="own turn", ylabel="deadwood")
-        axes.spines[:].set_visible(False)
-        return Markup(svg_of_page(figure, "Knocks by own turn and deadwood"))
 
 
 def _cell(share: Estimate) -> dict[str, Any]:
@@ -83,23 +60,19 @@ def _cross(standings: Standings) -> list[list[dict[str, Any] | None]]:
 def report(standings: Standings, command: str) -> str:
     """The whole report as HTML."""
     config, order = standings.config, standings.order
-    rates = [standings.rates(i) for i in order]
     matches = list(standings.matches.values())
-    names = [standings.names[i] for i in order]
     return page(
         "tournament.html",
         config=config,
-        players=names,
+        players=[standings.names[i] for i in order],
         matches=matches,
         hands=sum(int(match.games["hands"].sum()) for match in matches),
         missing=standings.missing,
-        circles=[(*circle, circle[0]) for circle in standings.circles()],
         faults=standings.faults(),
         ratings=_rating_chart(standings),
         cross=_cross(standings),
         rate_headings=[heading for heading, _, _ in RATES],
-        rates=[rate_texts(each) for each in rates],
-        knocks=[_knock_chart(name, each) for name, each in zip(names, rates, strict=True) if each],
+        rates=[rate_texts(standings.rates(i)) for i in order],
         adjusted=", luck subtracted" if config.luck else "",
         command=command,
         versions=json.dumps(versions()),
