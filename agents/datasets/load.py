@@ -60,8 +60,8 @@ class Games:
             seed: shuffles the row groups, and the rows within each; rows come in the order of play when left out.
 
         Yields:
-            ``observation uint8[b, 520]``, ``mask int8[b, 107]``, and as ``[b]`` the columns ``game``, ``hand``, ``ply``, ``seat``, ``action`` and
-            those in ``also``.
+            ``observation uint8[b, 520]``, ``mask int8[b, 107]``, and the columns ``game``, ``hand``, ``ply``, ``seat``, ``action`` and
+            those in ``also``, each ``[b]``.
 
         Raises:
             GinError: if a column or the player does not exist, or the file cannot be read.

@@ -37,22 +37,32 @@ _VERBS = {
 }
 
 
-@functools.cache
-def _suit_names(suit: int, ranks: int, before: str) -> list[str]:
-    return [before + _CARDS[card] for card in cards_of(ranks << 13 * suit)]
+class _SuitNames(dict[int, list[str]]):
+    """Names of some cards of a suit, each after the same words, by the suit's place times 8,192 plus a mask of ranks."""
+
+    def __init__(self, before: str) -> None:
+        super().__init__()
+        self.before = before
+
+    def __missing__(self, key: int) -> list[str]:
+        suit, ranks = divmod(key, 1 << 13)
+        self[key] = names = [self.before + _CARDS[card] for card in cards_of(ranks << 13 * suit)]
+        return names
 
 
-@functools.lru_cache(1 << 14)
+_NAMES = {before: _SuitNames(before) for before in ("", "discard ", "knock ")}
+
+
 def card_names(mask: int, before: str = "") -> list[str]:
-    """Names of the cards of a mask, in ascending order, each with the same words before it. The list is shared: nobody may change it."""
+    """Names of the cards of a mask, in ascending order, each after the same words: none, ``discard`` or ``knock``."""
     if not mask:
         return []
-    ranks = (1 << 13) - 1
+    names, ranks = _NAMES[before], (1 << 13) - 1
     return (
-        _suit_names(0, mask & ranks, before)
-        + _suit_names(1, mask >> 13 & ranks, before)
-        + _suit_names(2, mask >> 26 & ranks, before)
-        + _suit_names(3, mask >> 39, before)
+        names[mask & ranks]
+        + names[1 << 13 | mask >> 13 & ranks]
+        + names[2 << 13 | mask >> 26 & ranks]
+        + names[3 << 13 | mask >> 39]
     )
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import select
 import shlex
 import shutil
@@ -206,19 +205,10 @@ def _end_own(owner: int, process: subprocess.Popen[bytes], farewell: bytes, seco
         _end(process, farewell, seconds)
 
 
-# Words with which languages mark the line that names an error. In Python it is the last line; in Java the stack follows it.
-_ERROR = re.compile(r"exception|error|panic|fatal|caused by", re.IGNORECASE)
-
-
 def last_words(text: str) -> str:
-    """The line of an error output that says why a program ended: the last that names an error, else the last one.
-
-    Indented lines are taken to be a stack trace.
-    """
+    """The line of an error output that says why a program ended: the last one that is not indented, as lines of stack traces are."""
     lines = [line for line in text.splitlines() if line.strip()]
-    heads = [line for line in lines if not line[0].isspace()]
-    named = [line for line in heads if _ERROR.search(line)]
-    return next((found[-1].strip() for found in (named, heads, lines) if found), "")
+    return ([line for line in lines if not line[0].isspace()] or lines or [""])[-1].strip()
 
 
 def excerpt(text: bytes, length: int = 80) -> str:
