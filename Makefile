@@ -148,11 +148,13 @@ levels: $(SETUP)
 	$(BIN)/python -m benchmarks.data.responses
 	$(BIN)/python -m benchmarks.data.dial
 
-# The levels that a page plays without Python, and examples/app/levels.js with them.
+# The levels that an app plays without Python: those that ship, which are distilled where there are none yet, and examples/app/levels.js.
 APPS := runs/app/level-1 runs/app/level-2 runs/app/level-3
 app: $(SETUP)
-	rm -rf runs/app
-	for app in $(APPS); do $(BIN)/gin export $$(basename $$app) --app $$app || exit 1; done
+	rm -rf runs/app agents/data/apps
+	for app in $(APPS); do $(BIN)/gin export $$(basename $$app) --app $$app --minutes 60 || exit 1; done
+	for app in $(APPS); do mkdir -p agents/data/apps/$$(basename $$app); \
+	  cp $$app/app.json $$app/network.bin agents/data/apps/$$(basename $$app)/ || exit 1; done
 	node examples/app/cli.mjs golden $(APPS)
 	node examples/app/cli.mjs pack $(APPS)
 

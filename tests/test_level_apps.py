@@ -15,7 +15,8 @@ import agents.levels.app_export as app_export
 import agents.levels.distill as distill
 from agents.cli.networks import export
 from agents.levels.app import APP, NETWORK
-from agents.levels.level import load_level
+from agents.levels.app_export import APPS, export_app
+from agents.levels.level import Level, load_level
 from agents.levels.player import make_level
 from ginenv.envs.selfplay import SelfPlayBatch
 from ginenv.errors import GinError
@@ -27,28 +28,33 @@ from tests.test_interrupts import signalling
 
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of what ships: nothing is distilled."""
     directory = tmp_path_factory.mktemp("apps") / "level-1"
-    export("level-1", directory, app=True, minutes=0.1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(app_export, "distill", None)
+        export("level-1", directory, app=True)
+    assert (directory / NETWORK).read_bytes() == (APPS / "level-1" / NETWORK).read_bytes()
     return directory
 
 
-def _views() -> np.ndarray:
+def test_what_ships_was_distilled_from_the_levels_as_they_are() -> None:
+    made = {path.name: json.loads((path / APP).read_text())["about"]["level_sha256"] for path in APPS.iterdir()}
+    assert made == {f"level-{k}": load_level(k).digest for k in (1, 2, 3)}, "make app makes them again"
+
+
+def test_it_has_learned_what_the_level_plays(app: Path) -> None:
+    """Nearer to its own level than a policy that plays all legal actions alike."""
     tables, player, seen = SelfPlayBatch(64, "dg-standard"), make_player("formula"), []
     tables.reset(seed=5)
     for _ in range(12):
         seen.append(tables.views)
         tables.step(player.act(seen[-1]))
-    return np.concatenate(seen)
-
-
-def test_it_has_learned_what_the_level_plays(app: Path) -> None:
-    """Nearer to its own level than a policy that plays all legal actions alike."""
-    views = _views()
+    views = np.concatenate(seen)
     _, level = make_level(3, 1, learn=False).act_with_policy(views)
     _, found = make_player(str(app), 3).act_with_policy(views)
     legal = action_masks(views)
     alike = legal / legal.sum(1, keepdims=True)
-    assert np.abs(found - level).sum() < 0.8 * np.abs(alike - level).sum()
+    assert np.abs(found - level).sum() < 0.5 * np.abs(alike - level).sum()
 
 
 def test_golden_positions_hold_the_bounds_and_each_has_its_legal_action(app: Path) -> None:
@@ -62,12 +68,6 @@ def test_golden_positions_hold_the_bounds_and_each_has_its_legal_action(app: Pat
         assert not planes[[4, 6, 7]].any()
         chance = line["probabilities"][line["view"]["legal"].index(line["action"])]
         assert chance > 0 and abs(sum(line["probabilities"]) - 1) < 1e-5
-
-
-def test_the_onnx_network_takes_a_batch_of_any_size(app: Path) -> None:
-    network = pytest.importorskip("onnx.reference").ReferenceEvaluator(str(app / "network.onnx"))
-    for count in (0, 1, 3):
-        assert network.run(None, {"input": np.zeros((count, 520), np.float32)})[0].shape == (count, 107)
 
 
 @pytest.mark.parametrize("damage", ["cut", "layers", "version"])
@@ -102,31 +102,30 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("small")
 def test_the_same_seed_writes_the_same_files_and_a_student_that_errs_varies_less_than_its_level(tmp_path: Path) -> None:
+    level, shares = load_level("level-3").with_settings(title="another"), []
     for name in ("one", "again"):
-        export("level-3", tmp_path / name, app=True, seed=7)
+        export_app(level, tmp_path / name, 60.0, 7, shares.append)
     one, again = ({path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in ("one", "again"))
     made = json.loads(one[APP])
-    assert one == again and len(one) == 6 and made["about"]["finished"]
-    assert 0 < made["behaviour"]["max_logit_gap"] < load_level("level-3").settings.max_logit_gap
+    assert one == again and len(one) == 5 and made["about"]["finished"]
+    assert 0 < shares[0] < shares[1] <= 1 == shares[-1]
+    assert 0 < made["behaviour"]["max_logit_gap"] < level.settings.max_logit_gap
 
 
 @pytest.mark.usefixtures("small")
-def test_an_interrupt_ends_the_learning_and_what_was_learned_is_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(distill, "_step", signalling(distill._step, 10, signal.SIGINT))
-    export("level-1", tmp_path / "app", app=True)
-    about = json.loads((tmp_path / "app" / APP).read_text())["about"]
-    assert not about["finished"] and 0 < about["positions"] < distill.POSITIONS
+def test_where_time_ends_the_learning_the_progress_is_that_of_the_time(level: Level, tmp_path: Path) -> None:
+    shares: list[float] = []
+    about = export_app(level, tmp_path / "app", 1e-3, 7, shares.append)
+    assert shares == [1.0] and not about["finished"] and about["positions"] < distill.POSITIONS
     make_player(str(tmp_path / "app"))
 
 
 @pytest.mark.usefixtures("small")
-@pytest.mark.parametrize(("module", "function"), [(distill, "_label"), (app_export, "_golden")])
-def test_an_interrupt_before_or_after_the_learning_leaves_nothing(
-    module: object, function: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("module", "function"), [(distill, "_step"), (app_export, "_golden")])
+def test_an_interrupt_leaves_nothing(
+    module: object, function: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, directory: Path
 ) -> None:
     monkeypatch.setattr(module, function, signalling(getattr(module, function), 1, signal.SIGINT))
     with pytest.raises(KeyboardInterrupt):
-        export("level-1", tmp_path / "app", app=True)
+        export(str(directory), tmp_path / "app", app=True)
     assert list(tmp_path.iterdir()) == []

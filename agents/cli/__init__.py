@@ -67,7 +67,7 @@ COMMANDS = {
 GROUPS = {"play": "play", "train": "train", "evaluate": "measure", "levels": "levels", "games": "data"}
 
 # Modules that not every command needs, and the extras that install them; the others are in the extra of the command.
-EXTRAS = {"tensorboard": "train", "pyarrow": "data", "onnx": "onnx"}
+EXTRAS = {"tensorboard": "train", "pyarrow": "data"}
 EXTRAS |= dict.fromkeys(("fastapi", "starlette", "uvicorn", "itsdangerous", "mcp"), "web")
 EXTRAS |= {"fsrs": "agents", "safetensors": "agents", "torch": "agents"}
 

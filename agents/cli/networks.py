@@ -34,10 +34,11 @@ def export(
     Args:
         network: ``network`` for the one that ships, a level's name, or a directory of a checkpoint or level.
         out: directory to write, new or empty.
-        app: write a level for apps: a network that reads the observation alone, as arrays and as ONNX, with golden positions.
+        app: write a level for apps: a network that reads the observation alone, as arrays, with golden positions; levels 1 to 3 as installed
+            are copied, others are distilled.
         learned: a level with what it has learned of the game at this machine's tables ($GINENV_HOME), from everybody's hands.
-        minutes: the most that making that network may take.
-        seed: of that network.
+        minutes: the most that distilling may take.
+        seed: of the distillation.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise GinError(f"{out} is there already and is not an empty directory; name another one")
@@ -68,15 +69,12 @@ def _export_app(level: Level, out: Path, minutes: float, seed: int) -> None:
     if not minutes > 0:
         raise GinError(must_be("minutes", "more than 0", minutes))
     check_integer("seed", seed, 0)
-    # Only this command needs what writes graphs; that is found out before the work.
-    import onnx  # noqa: F401
-
+    # Torch is loaded only here.
     from agents.levels.app_export import export_app
-    from agents.levels.distill import POSITIONS
 
-    with progress_bar(plain_console(stderr=True), POSITIONS, level.name) as progress:
-        about = export_app(level, out, 60 * minutes, seed, progress)
-    early = "" if about["finished"] else f" of {POSITIONS:,}: ended early"
+    with progress_bar(plain_console(stderr=True), 100, f"{level.name}, per cent") as progress:
+        about = export_app(level, out, 60 * minutes, seed, lambda share: progress(round(100 * share)))
+    early = "" if about["finished"] else "; its time ran out"
     print(
-        f"{out}: {level.name} for apps, from {about['positions']:,} positions{early}; {100 * about['agreement']:.1f} % agreement"
+        f"{out}: {level.name} for apps, from {about['positions']:,} positions{early}; {about['agreement']:.1%} agreement"
     )

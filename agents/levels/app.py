@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import hashlib
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,12 +20,14 @@ from agents.levels.player import LevelPlayer
 from agents.network.inputs import NUM_RANKS, suit_columns
 from agents.network.numpy_actor import NumpyActor
 from ginenv.engine.actions import NUM_ACTIONS
+from ginenv.engine.cards import NUM_CARDS
 from ginenv.errors import reason_of
 from ginenv.view.encoding import FLAT_SCALE, OBSERVATION_VERSION
 
-# The file that marks the directory.
-APP = "app.json"
-NETWORK = "network.bin"
+# The file that marks the directory, and the weights.
+APP, NETWORK = "app.json", "network.bin"
+# Widths of the network's hidden layers.
+WIDTHS = (96, 88)
 # The columns of the input that belong to each suit, and those that belong to none.
 SUITS, SHARED = suit_columns(0, is_critic=False, conditions=0)
 
@@ -32,10 +35,10 @@ SUITS, SHARED = suit_columns(0, is_critic=False, conditions=0)
 class Layer(Config):
     """The numbers that a layer reads and gives: of each suit, and of none."""
 
-    suit_inputs: int = Field(ge=1, le=4096)
-    shared_inputs: int = Field(ge=1, le=4096)
-    suit_outputs: int = Field(ge=1, le=4096)
-    shared_outputs: int = Field(ge=1, le=4096)
+    suit_inputs: int
+    shared_inputs: int
+    suit_outputs: int
+    shared_outputs: int
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
@@ -48,16 +51,16 @@ class Layer(Config):
         }
 
 
-class Behaviour(Config):
-    """The settings of a level (``LevelSettings``) that say how it chooses; its habits and what it has learned are in the network."""
-
-    remembered_discards: int
-    noticed_actions: int
-    temperature: float
-    draw_temperature: float
-    max_logit_gap: float
-    max_extra_deadwood: float
-    hand_taste: float
+_SIZES = ((SUITS.shape[1], len(SHARED)), *((n, n) for n in WIDTHS), (2 * NUM_RANKS, NUM_ACTIONS - 2 * NUM_CARDS))
+LAYERS = [
+    Layer(suit_inputs=a[0], shared_inputs=a[1], suit_outputs=b[0], shared_outputs=b[1]) for a, b in pairwise(_SIZES)
+]
+# The shapes of the arrays of ``network.bin``, in its order, by their names among an actor's weights.
+ARRAYS = {
+    f"{name}.{part}": shape
+    for name, layer in zip((*(f"trunk.layers.{k}" for k in range(len(WIDTHS))), "policy.layer"), LAYERS, strict=True)
+    for part, shape in layer.shapes.items()
+}
 
 
 class AppFile(Config):
@@ -68,7 +71,7 @@ class AppFile(Config):
         name: of the level.
         title: of the level.
         observation_version: version of the input.
-        behaviour: how it chooses.
+        behaviour: how it chooses, some of ``LevelSettings``; its habits and what it has learned are in the network.
         layers: of its network.
         network_sha256: of ``network.bin``.
         presets: the rules of the golden positions, by preset.
@@ -79,16 +82,11 @@ class AppFile(Config):
     name: str = Field(min_length=1, max_length=100)
     title: str
     observation_version: Literal[OBSERVATION_VERSION] = OBSERVATION_VERSION  # type: ignore[valid-type]
-    behaviour: Behaviour
-    layers: list[Layer] = Field(min_length=1, max_length=8)
+    behaviour: dict[str, int | float]
+    layers: list[Layer] = LAYERS
     network_sha256: str
     presets: dict[str, dict[str, Any]]
     about: dict[str, Any]
-
-
-def names_of(layers: int) -> list[str]:
-    """The names of the layers among an actor's weights."""
-    return [f"trunk.layers.{k}" for k in range(layers - 1)] + ["policy.layer"]
 
 
 def input_scale() -> np.ndarray:
@@ -96,34 +94,18 @@ def input_scale() -> np.ndarray:
     return np.concatenate([FLAT_SCALE[SUITS[0]], FLAT_SCALE[SHARED]])
 
 
-def _read_network(content: bytes, layers: list[Layer]) -> NumpyActor:
-    """The network of a file of weights.
-
-    Raises:
-        ValueError: if its layers do not fit each other or the file.
-    """
-    read = (SUITS.shape[1], len(SHARED))
-    for layer in layers:
-        if (layer.suit_inputs, layer.shared_inputs) != read:
-            raise ValueError(f"a layer reads {layer.suit_inputs} and {layer.shared_inputs} numbers, not {read}")
-        read = (layer.suit_outputs, layer.shared_outputs)
-    if read != (2 * NUM_RANKS, NUM_ACTIONS - 2 * 4 * NUM_RANKS):
-        raise ValueError(f"the last layer gives {read} numbers, not 26 of each suit and 3 of none")
-    numbers, weights, at = np.frombuffer(content, "<f4"), {}, 0
-    for name, layer in zip(names_of(len(layers)), layers, strict=True):
-        for part, shape in layer.shapes.items():
-            size = int(np.prod(shape))
-            if at + size > len(numbers):
-                break
-            weights[f"{name}.{part}"] = numbers[at : at + size].reshape(shape)
-            at += size
-    if at != len(numbers) or len(weights) != 3 * len(layers) or not np.isfinite(numbers).all():
-        raise ValueError(f"{len(content):,} bytes are not the finite numbers that {APP} describes")
+def _read_network(content: bytes) -> NumpyActor:
+    """The network of a file of weights; raises ``ValueError`` if it does not hold as many finite numbers."""
+    numbers = np.frombuffer(content, "<f4")
+    if not np.isfinite(numbers).all():
+        raise ValueError("its weights are not finite numbers")
+    ends = np.cumsum([int(np.prod(shape)) for shape in ARRAYS.values()])
+    parts = np.split(numbers, ends[:-1])
+    weights = {name: part.reshape(shape) for (name, shape), part in zip(ARRAYS.items(), parts, strict=True)}
     # An actor scales its inputs, and reads besides whether its seat is committed; the observation says it too.
-    first, scale = names_of(len(layers))[0], input_scale()
-    weights[f"{first}.own.weight"] = weights[f"{first}.own.weight"] / scale[: SUITS.shape[1]]
-    pooled = weights[f"{first}.pooled.weight"] / scale
-    weights[f"{first}.pooled.weight"] = np.pad(pooled, ((0, 0), (0, 1)))
+    own, pooled = list(ARRAYS)[:2]
+    weights[own] = weights[own] / input_scale()[: SUITS.shape[1]]
+    weights[pooled] = np.pad(weights[pooled] / input_scale(), ((0, 0), (0, 1)))
     return NumpyActor(0, True, weights)
 
 
@@ -140,27 +122,32 @@ class AppPlayer(LevelPlayer):
         return actions, policy, logits
 
 
+def read_app(directory: Path) -> AppFile:
+    """What a directory's ``app.json`` says.
+
+    Raises:
+        GinError: if it cannot be used.
+    """
+    source = f"app {directory}"
+    return parse_config(read_json_object(directory / APP, source), AppFile, f"{source}: {APP}")
+
+
 def load_app(path: str, seed: int = 0) -> AppPlayer:
     """The player of a directory that ``gin export LEVEL --app DIRECTORY`` wrote.
 
     Raises:
-        LevelError: if it cannot be used.
-        ConfigError: if its description says what it cannot say.
+        GinError: if it cannot be used.
     """
-    directory, source = Path(path), f"app {path}"
-    file: AppFile = parse_config(read_json_object(directory / APP, source), AppFile, f"{source}: {APP}")
-    settings = parse_config(file.behaviour.model_dump() | {"title": file.title}, LevelSettings, f"{source}: behaviour")
+    directory, file = Path(path), read_app(Path(path))
+    settings = parse_config(file.behaviour | {"title": file.title}, LevelSettings, f"app {path}: behaviour")
     try:
         content = read_bytes(directory / NETWORK, MAX_BYTES)
-    except OSError as error:
-        raise LevelError(f"{source}: {NETWORK} cannot be read ({reason_of(error)})") from None
-    digest = hashlib.sha256(content).hexdigest()
-    if digest != file.network_sha256:
-        raise LevelError(f"{source}: {NETWORK} is truncated or not the file that {APP} describes")
-    try:
-        actor = _read_network(content, file.layers)
-    except ValueError as error:
-        raise LevelError(f"{source}: {NETWORK}: {error}") from None
+        digest = hashlib.sha256(content).hexdigest()
+        if digest != file.network_sha256 or file.layers != LAYERS:
+            raise ValueError(f"it is not the network that {APP} describes")
+        actor = _read_network(content)
+    except (OSError, ValueError) as error:
+        raise LevelError(f"app {path}: {NETWORK} cannot be used ({reason_of(error)})") from None
     player = AppPlayer(Level(file.name, directory, settings, actor, digest, None, file.about), seed, learn=False)
     player.name = path
     return player

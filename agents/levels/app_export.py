@@ -1,14 +1,14 @@
-"""Writes a level as an app's directory: its distilled network as arrays and as ONNX, its behaviour, golden positions and a card."""
+"""Writes a level as an app's directory: its network as arrays, its behaviour, golden positions and a card.
+
+The networks of levels 1 to 3 as installed ship with the package (``make app`` makes them); those of other levels are distilled.
+"""
 
 from __future__ import annotations
 
 import base64
 import dataclasses
 import hashlib
-import importlib
-import itertools
 import json
-import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,26 +19,24 @@ from agents.arena import MatchSettings, play_match
 from agents.datasets.rows import decisions_of
 from agents.datasets.source import PlayedGames
 from agents.deal_streams import Domain
-from agents.files import replacing, write_bytes, write_json, write_text, writing
+from agents.files import copy_files, replacing, write_bytes, write_json, write_text, writing
 from agents.levels.app import (
     APP,
+    ARRAYS,
     NETWORK,
-    SHARED,
     SUITS,
     AppFile,
     AppPlayer,
-    Behaviour,
-    Layer,
     input_scale,
     load_app,
-    names_of,
+    read_app,
 )
-from agents.levels.distill import POSITIONS, WIDTHS, distill
-from agents.levels.level import Level, LevelError
+from agents.levels.choice import BEHAVIOUR
+from agents.levels.distill import POSITIONS, distill
+from agents.levels.level import Level
 from agents.levels.player import LevelPlayer
-from agents.network.inputs import NUM_RANKS, NUM_SUITS
 from agents.network.nets import Actor
-from ginenv.engine.actions import KNOCK, NUM_ACTIONS, PHASE_DISCARD, PHASE_LAYOFF, PHASE_NAMES, PHASE_SPREAD, PHASE_WALL
+from ginenv.engine.actions import KNOCK, PHASE_DISCARD, PHASE_LAYOFF, PHASE_NAMES, PHASE_SPREAD, PHASE_WALL
 from ginenv.engine.cards import cards_of
 from ginenv.engine.engine import NO_CARD, End
 from ginenv.engine.melds import nth_arrangement
@@ -47,72 +45,79 @@ from ginenv.engine.rules import PRESETS, get_rules
 from ginenv.envs.selfplay import SelfPlayBatch
 from ginenv.view.view import action_masks
 
-GRAPH, GOLDEN, KNOCKS, CARD = "network.onnx", "golden.jsonl", "knocks.jsonl", "README.md"
+GOLDEN, KNOCKS, CARD = "golden.jsonl", "knocks.jsonl", "README.md"
+# Exports of installed levels.
+APPS = Path(__file__).resolve().parents[1] / "data" / "apps"
 _GOLDEN, _KNOCKS, _KNOCK_HANDS = 500, 200, 1000
 _KNOCK_ENDS = (End.KNOCK, End.UNDERCUT, End.TIE)
 # Between them they reach every phase and nearly every byte of the input.
 _GOLDEN_PRESETS = ("dg-simple", "dg-standard", "gr-oklahoma", "ht2-simple", "gc", "openspiel")
 # A golden position is left out if errors of this size in its logits would change what is played.
 _ROUNDING = 5e-4
-_TOLERANCE = 1e-4
 # Shares of the level's gap that are tried in matches of so many mirrored pairs, until the export loses no more points per hand than that.
 _GAPS, _PAIRS, _WEAKER = (1.0, 0.8, 0.6, 0.4, 0.2), 2000, 0.5
 
 
 def export_app(
-    level: Level, directory: Path, seconds: float, seed: int, progress: Callable[[int], None]
+    level: Level, directory: Path, seconds: float, seed: int, progress: Callable[[float], None]
 ) -> dict[str, Any]:
-    """Distils a level's network, and writes the directory.
+    """Writes the directory: the export that ships with an installed level, or a distilled one.
 
     Args:
         level: the level.
         directory: to write, new or empty.
-        seconds: the most that the distillation may take.
+        seconds: the most that a distillation may take.
         seed: of the distillation and of the golden positions.
-        progress: called with the number of positions, of ``distill.POSITIONS``.
+        progress: called with the share of the distillation that is done.
 
     Returns:
         How it was made, as ``app.json`` says it.
 
     Raises:
-        LevelError: if the graph does not compute what the arrays do; nothing is written then.
         FileError: if a file cannot be written.
     """
-    searches, level = level.settings.worlds > 0, level.with_settings(worlds=0)
-    original = LevelPlayer(level, seed, learn=False)
-    found = distill(original, seconds, seed, progress)
-    arrays = _arrays(found.actor)
-    content = b"".join(array.astype("<f4").tobytes() for array in arrays)
-    about: dict[str, Any] = {"level_sha256": level.digest, "searches": searches, "seed": seed}
-    about |= {"positions": found.positions, "finished": found.finished}
-    settings = level.settings
-    file = AppFile(
-        name=level.name,
-        title=settings.title,
-        behaviour=Behaviour(**{name: getattr(settings, name) for name in Behaviour.model_fields}),
-        layers=_layers(),
-        network_sha256=hashlib.sha256(content).hexdigest(),
-        presets={name: dataclasses.asdict(PRESETS[name]) for name in _GOLDEN_PRESETS},
-        about=about,
-    )
-    graph = _graph(arrays)
+    plain = level.with_settings(worlds=0)
+    original = LevelPlayer(plain, seed, learn=False)
+    shipped = APPS / level.name
     with writing(directory), replacing(directory) as made:
-        write_bytes(made / NETWORK, content)
-        write_bytes(made / GRAPH, graph)
+        if level.ships and (shipped / APP).is_file() and read_app(shipped).about["level_sha256"] == plain.digest:
+            copy_files(shipped, made)
+        else:
+            _write_distilled(original, made, seconds, seed, progress)
+        file = read_app(made)
+        lines, agreement = _golden(load_app(str(made)), original, seed)
+        about = file.about | {"agreement": agreement, "searches": level.settings.worlds > 0}
+        file = file.model_copy(update={"about": about})
         write_json(made / APP, file.model_dump())
-        if found.finished:
-            file = _as_strong(made, file, original, seed)
-        lines, about["agreement"] = _golden(load_app(str(made)), original, seed)
-        _check_graph(graph, lines)
-        write_json(made / APP, file.model_copy(update={"about": about}).model_dump())
         for name, written in ((GOLDEN, lines), (KNOCKS, _knocks(seed))):
             write_text(made / name, "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in written))
-        write_text(made / CARD, _card(file, about, content, graph))
+        write_text(made / CARD, _card(file))
     return about
 
 
-def _as_strong(made: Path, file: AppFile, original: LevelPlayer, seed: int) -> AppFile:
-    """The description whose gap makes the export about as strong as the level; it is written too.
+def _write_distilled(
+    original: LevelPlayer, made: Path, seconds: float, seed: int, progress: Callable[[float], None]
+) -> None:
+    """Distils a level, and writes the network and its description."""
+    level = original.level
+    actor, about = distill(original, seconds, seed, progress)
+    content = _weights(actor)
+    file = AppFile(
+        name=level.name,
+        title=level.settings.title,
+        behaviour=level.settings.model_dump(include=set(BEHAVIOUR.names or ())),
+        network_sha256=hashlib.sha256(content).hexdigest(),
+        presets={name: dataclasses.asdict(PRESETS[name]) for name in _GOLDEN_PRESETS},
+        about=about | {"level_sha256": level.digest, "seed": seed},
+    )
+    write_bytes(made / NETWORK, content)
+    write_json(made / APP, file.model_dump())
+    if about["finished"]:
+        _make_as_strong(made, file, original, seed)
+
+
+def _make_as_strong(made: Path, file: AppFile, original: LevelPlayer, seed: int) -> None:
+    """Narrows the export's gap, until it is about as strong as the level.
 
     A student's errors cost points. What it gives up of the level's variety, by a smaller gap, wins them back. The deals are for choosing.
 
@@ -121,98 +126,23 @@ def _as_strong(made: Path, file: AppFile, original: LevelPlayer, seed: int) -> A
     """
     settings = MatchSettings(rules=get_rules("dg-standard"), unit="hands", domain=Domain.SELECT, seed=seed)
     for share in _GAPS:
-        gap = round(share * original.level.settings.max_logit_gap, 3)
-        file = file.model_copy(update={"behaviour": file.behaviour.model_copy(update={"max_logit_gap": gap})})
-        write_json(made / APP, file.model_dump())
+        gap = {"max_logit_gap": round(share * original.level.settings.max_logit_gap, 3)}
+        write_json(made / APP, file.model_copy(update={"behaviour": file.behaviour | gap}).model_dump())
         result = play_match(str(made), original, pairs=_PAIRS, settings=settings)
         if result.interrupted:
             raise KeyboardInterrupt
-        if result.points.mean is not None and result.points.mean > -_WEAKER:
+        if result.points.mean > -_WEAKER:
             break
-    return file
 
 
-def _layers() -> list[Layer]:
-    sizes = [(SUITS.shape[1], len(SHARED)), *((n, n) for n in WIDTHS), (2 * NUM_RANKS, NUM_ACTIONS - 2 * 52)]
-    return [
-        Layer(suit_inputs=a[0], shared_inputs=a[1], suit_outputs=b[0], shared_outputs=b[1])
-        for a, b in itertools.pairwise(sizes)
-    ]
-
-
-def _arrays(actor: Actor) -> list[np.ndarray]:
-    """The arrays of ``network.bin``; every number is one of half precision too, so half the bytes lose nothing."""
+def _weights(actor: Actor) -> bytes:
+    """The content of ``network.bin``; every number is one of half precision too, so half the bytes lose nothing."""
     weights = {name: value.float().numpy() for name, value in actor.state_dict().items()}
-    layers = _layers()
-    arrays = [
-        weights[f"{name}.{part}"]
-        for name, layer in zip(names_of(len(layers)), layers, strict=True)
-        for part in layer.shapes
-    ]
+    own, pooled = list(ARRAYS)[:2]
+    weights[own] = weights[own] * input_scale()[: SUITS.shape[1]]
     # Whether the seat is committed, the last number that the student reads, is never there.
-    arrays[0], arrays[1] = arrays[0] * input_scale()[: SUITS.shape[1]], arrays[1][:, :-1] * input_scale()
-    return [array.astype(np.float16).astype(np.float32) for array in arrays]
-
-
-def _graph(arrays: list[np.ndarray]) -> bytes:
-    """The same network in ONNX, for batches of any size."""
-    # Imported this way since the module tells type checkers nothing of its contents.
-    onnx: Any = importlib.import_module("onnx")
-    constants: dict[str, np.ndarray] = {"suits": SUITS.reshape(-1), "shared": SHARED, "one": np.array([1])}
-    # No -1 among the shapes: of a batch of none, it cannot be inferred.
-    constants |= {"by_suit": np.array([0, *SUITS.shape]), "flat": np.array([0, NUM_SUITS * NUM_RANKS])}
-    nodes: list[Any] = []
-
-    def add(operator: str, inputs: str, output: str, **attributes: Any) -> str:
-        nodes.append(onnx.helper.make_node(operator, inputs.split(), [output], **attributes))
-        return output
-
-    x = add("Reshape", add("Gather", "input suits", "picked", axis=1) + " by_suit", "x")
-    z = add("Gather", "input shared", "z", axis=1)
-    for k in range(0, len(arrays), 3):
-        own, pooled, bias = arrays[k : k + 3]
-        constants |= {f"own{k}": own.T, f"pooled{k}": pooled, f"bias{k}": bias}
-        constants[f"split{k}"] = np.array([len(own), len(pooled) - len(own)])
-        total = add("ReduceSum", f"{x} one", f"sum{k}", keepdims=0)
-        both = add(
-            "Gemm", add("Concat", f"{total} {z}", f"read{k}", axis=1) + f" pooled{k} bias{k}", f"both{k}", transB=1
-        )
-        nodes.append(onnx.helper.make_node("Split", [both, f"split{k}"], [f"common{k}", f"z{k}"], axis=1))
-        common = add("Unsqueeze", f"common{k} one", f"wide{k}")
-        x, z = add("Add", add("MatMul", f"{x} own{k}", f"each{k}") + f" {common}", f"x{k}"), f"z{k}"
-        if k + 3 < len(arrays):
-            x, z = add("Relu", x, f"relu_{x}"), add("Relu", z, f"relu_{z}")
-    constants["decks"] = np.array([NUM_RANKS, NUM_RANKS])
-    nodes.append(onnx.helper.make_node("Split", [x, "decks"], ["discards", "knocks"], axis=2))
-    decks = [add("Reshape", f"{name} flat", f"flat_{name}") for name in ("discards", "knocks")]
-    add("Concat", " ".join([*decks, z]), "logits", axis=1)
-    number = onnx.TensorProto.FLOAT
-    graph = onnx.helper.make_graph(
-        nodes,
-        "level",
-        [onnx.helper.make_tensor_value_info("input", number, ["n", 520])],
-        [onnx.helper.make_tensor_value_info("logits", number, ["n", NUM_ACTIONS])],
-        [onnx.numpy_helper.from_array(np.ascontiguousarray(value), name) for name, value in constants.items()],
-    )
-    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 18)], ir_version=8)
-    onnx.checker.check_model(model)
-    return model.SerializeToString()
-
-
-def _check_graph(graph: bytes, lines: list[dict[str, Any]]) -> None:
-    """Compares the graph, as ONNX's own evaluator computes it, with the golden positions.
-
-    Raises:
-        LevelError: if they differ.
-    """
-    reference: Any = importlib.import_module("onnx.reference")
-    inputs = np.stack([np.frombuffer(base64.b64decode(line["input"]), np.uint8) for line in lines])
-    logits = reference.ReferenceEvaluator(graph).run(None, {"input": inputs.astype(np.float32)})[0]
-    worst = float(np.abs(logits - [line["logits"] for line in lines]).max())
-    if not worst < _TOLERANCE:
-        raise LevelError(
-            f"{GRAPH} does not compute what {NETWORK} does: logits differ by {worst:.2g}, allowed is {_TOLERANCE:g}"
-        )
+    weights[pooled] = weights[pooled][:, :-1] * input_scale()
+    return b"".join(weights[name].astype(np.float16).astype("<f4").tobytes() for name in ARRAYS)
 
 
 def _golden(player: AppPlayer, original: LevelPlayer, seed: int) -> tuple[list[dict[str, Any]], float]:
@@ -332,26 +262,19 @@ def _view(view: np.ndarray, preset: str) -> dict[str, Any]:
     }
 
 
-def _card(file: AppFile, about: dict[str, Any], content: bytes, graph: bytes) -> str:
-    """The card."""
-    early = "" if about["finished"] else f" of {POSITIONS:,}: it was ended early"
-    share = f"{100 * about['agreement']:.1f} %"
-    searches = ": the level does, and is much stronger for it." if about["searches"] else ", nor does the level."
-    paragraphs = [
-        f"# {file.name}, for apps",
-        f"The gin rummy level {file.name} ({file.title}) as data that any language can read. docs/app.md of ginenv says byte by byte how "
-        "the network's input is made, how it is computed, and how an action is chosen.",
-        f"`{NETWORK}`: {len(content):,} bytes; `{GRAPH}`, the same network: {len(graph):,} bytes. "
-        f"Level: sha256 `{about['level_sha256']}`.",
-        "## How it was made",
-        "Distilled from the level's own network, which reads numbers that only ginenv computes, under the level's bounds of memory "
-        f"and attention, with its habits and what it had learned: seed {about['seed']}, {about['positions']:,} positions{early}. On "
-        f"positions of its own play, {share} of its probabilities are where the level's are. Its `max_logit_gap` may be smaller than the "
-        "level's: it varies less, which makes up for what it gets wrong. `gin evaluate DIRECTORY LEVEL:learn=false` says how many points "
-        "per hand lie between them.",
-        "## What it does not do",
-        "- It learns nothing more: it plays as the level did when it was exported.\n"
-        f"- It does not search{searches}\n"
-        "- For a level that learns or searches there is `gin serve`.",
-    ]
-    return "\n\n".join(textwrap.fill(part, 140) if part[0] not in "#-" else part for part in paragraphs) + "\n"
+def _card(file: AppFile) -> str:
+    about = file.about
+    early = "" if about["finished"] else f" of {POSITIONS:,}, since its time ran out"
+    searches = "the level does, and is much stronger for it" if about["searches"] else "nor does the level"
+    return f"""# {file.name}, for apps
+
+The gin rummy level {file.name} ({file.title}) as data that any language can read; docs/app.md of ginenv is the format.
+Level: sha256 `{about["level_sha256"]}`.
+
+Its network was distilled from the level's own, with its habits and what it had learned: seed {about["seed"]},
+{about["positions"]:,} positions{early}. On positions of its own play, {about["agreement"]:.1%} of its probabilities are where the
+level's are. Its `max_logit_gap` may be smaller than the level's: it varies less, which makes up for what it gets wrong.
+`gin evaluate DIRECTORY LEVEL:learn=false` says how many points per hand lie between them.
+
+It learns nothing more, and it does not search: {searches}. For a level that learns or searches there is `gin serve`.
+"""

@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
 
+from agents.levels.app import WIDTHS
 from agents.levels.player import LevelPlayer
 from agents.network.nets import Actor
 from ginenv.engine.actions import NUM_ACTIONS, PHASE_LAYOFF, PHASE_SPREAD
@@ -25,7 +26,6 @@ from ginenv.tables.players import make_player
 from ginenv.view.encoding import OBSERVATION_SIZE
 from ginenv.view.view import action_masks
 
-WIDTHS = (96, 88)
 # Positions that the level plays through, tables of each preset, and positions collected between two phases of learning.
 POSITIONS, _TABLES, _CHUNK = 2_400_000, 32, 12_000
 # How often each position is learned from, on average; positions that are remembered; positions of a step.
@@ -43,56 +43,41 @@ _Examples = tuple[np.ndarray, ...]
 _EXAMPLES = ((OBSERVATION_SIZE, np.uint8), (NUM_ACTIONS, np.float32), (NUM_ACTIONS, np.float32))
 
 
-@dataclass(frozen=True)
-class Distilled:
-    """A student, and how it was made.
-
-    Attributes:
-        actor: the student.
-        positions: how many positions it has learned from.
-        finished: whether neither time nor an interrupt ended it early.
-    """
-
-    actor: Actor
-    positions: int
-    finished: bool
-
-
-def distill(level: LevelPlayer, seconds: float, seed: int, progress: Callable[[int], None]) -> Distilled:
-    """Distils a level; an interrupt ends the learning early, and is raised if nothing has been learned yet.
+def distill(
+    level: LevelPlayer, seconds: float, seed: int, progress: Callable[[float], None]
+) -> tuple[Actor, dict[str, Any]]:
+    """Distils a level.
 
     Args:
         level: the level's player; it does not learn.
         seconds: the most that it may take. The result depends on the seed alone unless they run out.
         seed: of deals, choices and the student.
-        progress: called with the number of positions so far, of ``POSITIONS``.
+        progress: called with the share that is done, of the positions or of the time, whichever ends it first.
+
+    Returns:
+        The student, the number of ``positions`` that it learned from, and whether it ``finished`` before its time ran out.
     """
     torch.manual_seed(seed)
     actor = Actor(WIDTHS, share_suits=True)
     optimiser = torch.optim.AdamW(actor.parameters(), _RATE, weight_decay=1e-4)
     remembered = tuple(np.empty((_REMEMBERED, n), kind) for n, kind in _EXAMPLES)
     rng, began, count = np.random.default_rng(seed), time.monotonic(), 0
-    try:
-        for examples in _play(level, seed):
-            rows = np.arange(count, count + len(examples[0])) % _REMEMBERED
-            for old, new in zip(remembered, examples, strict=True):
-                old[rows] = new
-            count += len(rows)
-            done = min(1.0, max(count / POSITIONS, (time.monotonic() - began) / seconds))
-            # Not after the first positions, whose time may have gone into compiling.
-            slower = 0.02 + 0.98 * math.cos(math.pi / 2 * done) ** 2 if count > _CHUNK else 1
-            for group in optimiser.param_groups:
-                group["lr"] = _RATE * slower
-            for _ in range(_TIMES * len(rows) // _BATCH):
-                _step(actor, optimiser, remembered, rng.integers(min(count, _REMEMBERED), size=_BATCH))
-            progress(min(count, POSITIONS))
-            if done >= 1:
-                break
-    except KeyboardInterrupt:
-        if not count:
-            raise
-        return Distilled(actor.eval(), count, False)
-    return Distilled(actor.eval(), count, count >= POSITIONS)
+    for examples in _play(level, seed):
+        rows = np.arange(count, count + len(examples[0])) % _REMEMBERED
+        for old, new in zip(remembered, examples, strict=True):
+            old[rows] = new
+        count += len(rows)
+        done = min(1.0, max(count / POSITIONS, (time.monotonic() - began) / seconds))
+        # Not after the first positions, whose time may have gone into compiling.
+        slower = 0.02 + 0.98 * math.cos(math.pi / 2 * done) ** 2 if count > _CHUNK else 1
+        for group in optimiser.param_groups:
+            group["lr"] = _RATE * slower
+        for _ in range(_TIMES * len(rows) // _BATCH):
+            _step(actor, optimiser, remembered, rng.integers(min(count, _REMEMBERED), size=_BATCH))
+        progress(done)
+        if done >= 1:
+            break
+    return actor.eval(), {"positions": count, "finished": count >= POSITIONS}
 
 
 def _play(level: LevelPlayer, seed: int) -> Iterator[_Examples]:
