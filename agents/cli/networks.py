@@ -34,8 +34,8 @@ def export(
     Args:
         network: ``network`` for the one that ships, a level's name, or a directory of a checkpoint or level.
         out: directory to write, new or empty.
-        app: write a level for apps: a network that reads the observation alone, as arrays, with golden positions; levels 1 to 3 as installed
-            are copied, others are distilled.
+        app: write a level for apps: a network that reads the observation alone, as arrays, with golden positions; that of levels 1 to 3
+            as installed is copied, others are distilled.
         learned: a level with what it has learned of the game at this machine's tables ($GINENV_HOME), from everybody's hands.
         minutes: the most that distilling may take.
         seed: of the distillation.
