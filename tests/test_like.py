@@ -9,8 +9,8 @@ from agents.arena.series import play_series
 from agents.datasets.source import PlayedGames
 from agents.datasets.store import write_games
 from agents.levels.level import load_level
+from agents.levels.like import Imitation, full_weights
 from agents.levels.profile import Profile
-from agents.opponent_model.imitation import Imitation, full_weights
 from agents.opponent_model.posterior import Posteriors, shipped_prior
 from agents.play.allowed import check_allowed
 from ginenv.bots.heuristics import StylePlayer, style

@@ -190,7 +190,7 @@ def _prefer(v, behaviour, seed, legal, f, row):
 
 
 @kernel
-def _draw(row, legal, max_logit_gap, temperature, word, chances):
+def draw_action(row, legal, max_logit_gap, temperature, word, chances):
     """Draws, at a temperature, a legal action whose logit is within ``max_logit_gap`` of the best one; writes the probabilities of all."""
     best = -1
     for action in range(NUM_ACTIONS):
@@ -258,4 +258,4 @@ def choose(views, behaviours, biases, seed, softens, logits, legal, words, facts
             if discards:
                 _prefer(v, behaviour, seed, legal[i], f, row)
             temperature = behaviour.temperature if discards else behaviour.draw_temperature
-            actions[i] = _draw(row, legal[i], behaviour.max_logit_gap, temperature, words[i], policy[i])
+            actions[i] = draw_action(row, legal[i], behaviour.max_logit_gap, temperature, words[i], policy[i])
