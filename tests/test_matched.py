@@ -9,6 +9,7 @@ import pytest
 from agents.arena.series import play_series
 from agents.cli.levels import levels
 from agents.cli.networks import export
+from agents.estimates import Estimate
 from agents.levels.dial import GRID, NUM_PLACES, STRANGER, shipped_dial
 from agents.levels.level import MATCHED, LevelError, load_level
 from agents.levels.matched import MatchedPlayer, PersonRating, person_rating
@@ -73,7 +74,7 @@ def test_results_move_the_estimate_and_the_dial():
         lost = dial.updated(lost, dial.even_places(lost), np.array([-25.0]))
         won = dial.updated(won, dial.even_places(won), np.array([25.0]))
     assert dial.even_places(won)[0] < start < dial.even_places(lost)[0]
-    assert dial.rating(won[0])[0] < dial.rating(STRANGER)[0] < dial.rating(lost[0])[0]
+    assert dial.rating(won[0]).mean < dial.rating(STRANGER).mean < dial.rating(lost[0]).mean
     np.testing.assert_allclose([won.sum(), lost.sum()], 1)
     # A result that no rating explains is no evidence.
     assert np.isfinite(dial.updated(won, np.zeros(1), np.array([1e6]))).all()
@@ -89,8 +90,8 @@ def test_the_interval_holds_the_true_rating_and_the_expected_result_is_even(rati
         mean = dial.expected(places)[:, true]
         expected.append(mean.mean() if hand >= 40 else 0.0)
         strengths = dial.updated(strengths, places, mean + rng.normal(0, 28, series))
-    found = np.array([dial.rating(strength) for strength in strengths])
-    assert ((found[:, 1] <= rating) & (rating <= found[:, 2])).sum() >= 88
+    found = [dial.rating(strength) for strength in strengths]
+    assert sum(each.low <= rating <= each.high for each in found) >= 88
     assert abs(sum(expected) / 110) < 1.5
 
 
@@ -158,11 +159,10 @@ def test_a_person_is_known_again_rated_exported_and_reset(tmp_path, capsys):
     np.testing.assert_allclose(again.places(None, 1), player.places(None, 1), atol=1e-4)
     found = person_rating(tmp_path, "ann")
     assert found is not None and found.hands == 6 and len(found.past) == 6
-    assert found.low < found.rating < found.high and abs(found.rating - found.past[-1]) < 1
+    assert found.rating.low < found.rating.mean < found.rating.high and abs(found.rating.mean - found.past[-1]) < 1
     levels(["learned", MATCHED, "--home", str(tmp_path)])
     assert str(found) in capsys.readouterr().out and "level" in str(found)
-    sure = PersonRating(-100, -160, -40, 60, [-300] * 10 + [-100] * 51)
-    assert str(sure) == "rating −100 (−160 to −40)" and sure.moved == "50 hands earlier it was −100"
+    assert str(PersonRating(Estimate(-100, -160, -40), 60, [])) == "rating −100 (−160 to −40)"
     # On another machine, under another name; what is damaged is refused.
     memory = export_opponent(tmp_path, level, "Ann")
     import_opponent(tmp_path / "other", level, "Bob", json.dumps(memory).encode())

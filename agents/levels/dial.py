@@ -15,10 +15,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from agents.estimates import Estimate
 from agents.files import parse_json, read_bytes
 from agents.levels.choice import BEHAVIOUR
 from agents.opponent_model.features import FEATURES, NUM_WEIGHTS
 from agents.opponent_model.posterior import square
+from agents.rating import normal_rows, posterior, rating_of
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "dial.json"
 # Settings of a level (``agents.levels.level.LevelSettings``), from the weakest place to the strongest.
@@ -65,17 +67,7 @@ _STRANGER_MEAN, _STRANGER_SPREAD, _ANYBODY = -300.0, 450.0, 0.2
 _SWITCH, _DRIFT = 0.002, 25.0
 # Points per hand by which people differ from what their rating says, because styles suit each other or do not; as the ladder's rungs do.
 _MISMATCH = 0.73
-# Of a 95 % interval.
-_TAIL = 0.025
-
-
-def _normal(deviation: np.ndarray | float) -> np.ndarray:
-    """Rows that spread each rating by a normal distribution of some deviation: ``float64[G, G]``."""
-    rows = np.exp(-np.square((GRID - GRID[:, None]) / np.broadcast_to(deviation, len(GRID))[:, None]) / 2)
-    return rows / rows.sum(axis=1, keepdims=True)
-
-
-_DRIFTS = _normal(_DRIFT)
+_DRIFTS = normal_rows(GRID, _DRIFT)
 STRANGER = np.exp(-np.square((GRID - _STRANGER_MEAN) / _STRANGER_SPREAD) / 2)
 STRANGER = (1 - _ANYBODY) * STRANGER / STRANGER.sum() + _ANYBODY / len(GRID)
 
@@ -144,19 +136,14 @@ class Dial:
         """
         deviations = np.interp(places, np.arange(len(self.deviations)), self.deviations)
         distances = (margins[:, None] - self.expected(places)) / deviations[:, None]
-        found = strengths * np.exp(-np.square(distances) / 2)
-        total = found.sum(axis=1, keepdims=True)
-        # A result that nobody could have counts as one of a stranger.
-        found = np.where(total > 0, found / np.where(total > 0, total, 1), STRANGER)
-        return (1 - _SWITCH) * found @ _DRIFTS + _SWITCH * STRANGER
+        chances = posterior(-np.square(distances) / 2, strengths)
+        return (1 - _SWITCH) * chances @ _DRIFTS + _SWITCH * STRANGER
 
-    def rating(self, strength: np.ndarray) -> tuple[float, float, float]:
-        """An estimate ``float64[G]`` as a rating with both ends of its 95 % interval, in which the mismatch of styles is included."""
+    def rating(self, strength: np.ndarray) -> Estimate:
+        """An estimate ``float64[G]`` as a rating with its 95 % interval, in which the mismatch of styles is included."""
         (points,) = self.expected(self.even_places(strength[None]))
         slopes = np.maximum(-np.gradient(points, GRID), 1e-3)
-        below = np.cumsum(strength @ _normal(np.maximum(_MISMATCH / slopes, 1.0)))
-        middle, low, high = np.interp((0.5, _TAIL, 1 - _TAIL), below, GRID)
-        return float(middle), float(low), float(high)
+        return rating_of(GRID, strength @ normal_rows(GRID, np.maximum(_MISMATCH / slopes, 1.0)))
 
     @property
     def ratings(self) -> np.ndarray:

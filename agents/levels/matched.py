@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from agents.estimates import Estimate
 from agents.levels.dial import LEVELS, NUM_PLACES, manners_at, shipped_dial
 from agents.levels.level import MATCHED, Level, load_level
 from agents.levels.own_luck import own_luck
@@ -20,8 +21,6 @@ from ginenv.engine.state import as_batch
 from ginenv.errors import GinError, must_be
 from ginenv.view.view import VIEW
 
-# Hands by which a rating is compared with an earlier one.
-_BACK = 50
 # An interval that is wider than this says too little for a number.
 _WIDE = 150.0
 
@@ -117,50 +116,30 @@ class PersonRating:
 
     Attributes:
         rating: the present one.
-        low: lower end of its 95 % interval.
-        high: its upper end.
         hands: hands that it rests on.
         past: the rating after each of the last hands.
     """
 
-    rating: float
-    low: float
-    high: float
+    rating: Estimate
     hands: int
     past: list[int]
 
     def __str__(self) -> str:
-        if self.high - self.low > _WIDE:
-            return f"rating {self.among_levels}"
-        return f"rating {_signed(self.rating)} ({_signed(self.low)} to {_signed(self.high)})"
-
-    @property
-    def among_levels(self) -> str:
-        """Its place between the levels, in words."""
+        rating, low, high = (
+            f"{x:+.0f}".replace("-", "\N{MINUS SIGN}") for x in (self.rating.mean, self.rating.low, self.rating.high)
+        )
+        if self.rating.high - self.rating.low <= _WIDE:
+            return f"rating {rating} ({low} to {high})"
+        # Its place between the levels.
         ratings = np.interp([one.place for one in LEVELS.values()], np.arange(NUM_PLACES), shipped_dial().ratings)
-        above = int(np.searchsorted(ratings, self.rating))
-        names = list(LEVELS)
-        if above in (0, len(names)):
-            return f"{'below' if above == 0 else 'above'} {names[min(above, len(names) - 1)]}, not sure yet"
-        return f"between {names[above - 1]} and {names[above]}, not sure yet"
-
-    @property
-    def moved(self) -> str:
-        """How it has moved, in words; empty in the first hands and while it is not sure."""
-        if len(self.past) < 2 or self.high - self.low > _WIDE:
-            return ""
-        back = min(_BACK, len(self.past) - 1)
-        hands = f"{back} hand{'s' * (back > 1)}"
-        return f"{hands} earlier it was {_signed(self.past[-1 - back])}"
+        names, above = list(LEVELS), int(np.searchsorted(ratings, self.rating.mean))
+        if 0 < above < len(names):
+            return f"rating between {names[above - 1]} and {names[above]}, not sure yet"
+        return f"rating {f'above {names[-1]}' if above else f'below {names[0]}'}, not sure yet"
 
     def sentence(self, whose: str) -> str:
         """All of it in words that begin with whose it is, such as ``Your``."""
-        hands = f"{self.hands} hand{'s' * (self.hands != 1)}"
-        return f"{whose} {self} after {hands} against {MATCHED}{'; ' * bool(self.moved)}{self.moved}."
-
-
-def _signed(rating: float) -> str:
-    return f"{rating:+.0f}".replace("-", "\N{MINUS SIGN}")
+        return f"{whose} {self} after {self.hands} hand{'s' * (self.hands != 1)} against {MATCHED}."
 
 
 def person_rating(home: Path, person: str) -> PersonRating | None:
@@ -176,5 +155,4 @@ def person_rating(home: Path, person: str) -> PersonRating | None:
     strength = read_strength(home, person)
     if strength is None:
         return None
-    rating, low, high = shipped_dial().rating(np.array(strength.posterior))
-    return PersonRating(rating, low, high, strength.hands, strength.ratings)
+    return PersonRating(shipped_dial().rating(np.array(strength.posterior)), strength.hands, strength.ratings)

@@ -285,7 +285,7 @@ class Profile:
         ratings, hands = (before.ratings, before.hands) if before else ([], 0)
         for place, margin in zip(*results, strict=True):
             found.strengths = dial.updated(found.strengths, np.array([place]), np.array([margin]))
-            ratings = [*ratings, round(dial.rating(found.strengths[0])[0])]
+            ratings = [*ratings, round(dial.rating(found.strengths[0]).mean)]
         posterior = found.strengths[0].round(7).tolist()
         return Strength(posterior=posterior, ratings=ratings[-MAX_RATINGS:], hands=hands + len(results[0]))
 
