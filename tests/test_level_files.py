@@ -43,7 +43,7 @@ def test_a_level_travels_as_a_directory(directory: Path, level: Level, tmp_path:
 @pytest.mark.parametrize(
     ("change", "fact"),
     [
-        ({"format": 9}, "format"), ({"weights_sha256": "0"}, "weights"), ({"settings": {"title": "x", "plans": [0, -1]}}, "plans"),
+        ({"format": 9}, "format"), ({"settings": {"title": "x", "plans": [0, -1]}}, "plans"),
         ({"settings": {"title": "x", "remembered_discards": 99}}, "remembered_discards"), ({"settings": {"title": "x",
         "noticed_actions": 3}}, "noticed_actions"), ({"secret": 1}, "'secret'"),
         ({"settings": {"title": "x", "habits": {"any knok": 1}}}, "any knock"), ({"learned": {"hands": 1}}, "learned"),
@@ -77,26 +77,30 @@ def test_a_directory_without_a_level_is_refused(tmp_path: Path) -> None:
         load_level(str(tmp_path))
 
 
-def test_a_level_is_built_of_a_run_or_any_checkpoint_plays_and_travels(tmp_path, capsys):
+def test_a_level_is_built_of_a_run_or_any_checkpoint_plays_and_travels(tmp_path):
     torch.manual_seed(1)
     checkpoint = tmp_path / "run" / "best"
     save_checkpoint(checkpoint, Actor((16,), NUM_HEURISTIC_FEATURES), (16,), {"decisions": 5, "config": {"seed": 7}})
     # How strong the network was says nothing of a level, which errs.
     metadata = json.loads((checkpoint / METADATA).read_text(encoding="utf-8"))
     (checkpoint / METADATA).write_text(json.dumps(metadata | {"measured": ["a match"]}), encoding="utf-8")
-    like = ["--like", "level-2", "--set", "worlds=0"]
-    levels(["build", str(checkpoint.parent), "--out", str(tmp_path / "out" / "mine"), *like])
+    build = [
+        "build",
+        str(checkpoint.parent),
+        "--out",
+        str(tmp_path / "out" / "mine"),
+        "--like",
+        "level-2",
+        "--set",
+        "worlds=0",
+    ]
+    levels(build)
     built = load_level(str(tmp_path / "out" / "mine"))
     assert built.name == "mine" and built.settings == load_level("level-2").settings
-    assert built.about["decisions"] == 5 and built.about["seed"] == 7
-    assert "measured" not in json.loads((built.directory / METADATA).read_text(encoding="utf-8"))
-    assert "gone" not in capsys.readouterr().out
-    again = ["build", str(checkpoint), "--out", str(built.directory), *like]
-    with refuses(LevelError, "--replace"):
-        levels([*again, "hand_taste=1"])
-    assert load_level(str(built.directory)).digest == built.digest
-    levels([*again, "--replace"])
-    assert f"The level that was there (sha256 {built.digest}) is gone." in capsys.readouterr().out
+    metadata = json.loads((built.directory / METADATA).read_text(encoding="utf-8"))
+    assert metadata["about"]["decisions"] == 5 and "measured" not in metadata
+    with refuses(LevelError, built.directory):
+        levels(build)
     export(str(built.directory), tmp_path / "exported")
     export(str(tmp_path / "exported"), tmp_path / "imported")
     for directory in (built.directory, tmp_path / "exported", tmp_path / "imported"):
@@ -110,7 +114,7 @@ def test_a_level_is_built_of_a_run_or_any_checkpoint_plays_and_travels(tmp_path,
         levels(["learned", str(built.directory), "--opponent", "", "--home", str(tmp_path / "out")])
     for place, source in ((tmp_path / "run", checkpoint), (tmp_path / "new", tmp_path / "nowhere")):
         with refuses(LevelError, place if place.exists() else source):
-            build_level(place, built.settings, source, replace=True)
+            build_level(place, built.settings, source)
     assert sorted(os.listdir(tmp_path)) == ["exported", "imported", "out", "run"]
 
 
@@ -122,9 +126,6 @@ def test_a_directory_that_is_named_like_an_installed_level_is_the_directory(
     built = load_level(Path("level-2"))
     assert built.digest != load_level("level-2").digest
     assert f"level-2 is in level-2 (sha256 {built.digest})." in capsys.readouterr().out
-    levels(["build", str(directory), "--out", "level-2", "--replace"])
-    assert f"(sha256 {built.digest}) is gone" in capsys.readouterr().out
-    built = load_level(Path("level-2"))
     export("./level-2", Path("level-3"))
     assert f"level-3: a copy of level-2 (sha256 {built.digest})" in capsys.readouterr().out
     assert copy_level("./level-2", Path("level-4")).digest == built.digest

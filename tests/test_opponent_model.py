@@ -9,12 +9,11 @@ import pytest
 
 from agents.opponent_model.features import FEATURES, NUM_WEIGHTS
 from agents.opponent_model.learning import before_turn, shown_hand
-from agents.opponent_model.posterior import ModelPrior, Posteriors, shipped_prior
+from agents.opponent_model.posterior import Posteriors
 from agents.opponent_model.turns import MAX_TURNS, TURN, read_turns
 from benchmarks.data.opponent_prior import drawn_cards
 from ginenv.bots.heuristics import StylePlayer, make_simple, style
 from ginenv.engine.actions import KNOCK, PASS, STOCK, UPCARD
-from ginenv.errors import GinError
 from ginenv.hands.hand import Hand
 from ginenv.tables.players import make_player
 from tests.support.level_scenes import hands_of
@@ -131,10 +130,3 @@ def test_a_batch_teaches_what_its_hands_teach_one_by_one():
     for view, row in zip(views, rows, strict=True):
         alone.learn(view.reshape(1), np.array([row]))
     assert np.array_equal(together.records["mean"], alone.records["mean"])
-
-
-def test_a_prior_of_other_features_is_refused():
-    values = shipped_prior().to_dict()
-    assert np.allclose(ModelPrior.from_dict(values).covariance, shipped_prior().covariance)
-    with pytest.raises(GinError):
-        ModelPrior.from_dict(values | {"features": values["features"][1:]})

@@ -12,7 +12,7 @@ from tyro.conf import Positional, arg
 from tyro.extras import SubcommandApp
 
 from agents.files import check_directory
-from agents.levels.level import LEVEL, NAMES, LevelSettings, build_level, load_level, read_settings
+from agents.levels.level import NAMES, LevelSettings, build_level, load_level, read_settings
 from agents.levels.profile import read_opponents, reset_level
 from agents.levels.sentences import describe_learning, what_is_learned
 from agents.network.model_card import write_card
@@ -42,7 +42,7 @@ def show(level: Annotated[str | None, Positional, arg(metavar="[LEVEL]")] = None
         return "\n".join(
             json.dumps(
                 {"name": one.name, "sha256": one.digest, "settings": one.settings.model_dump()}
-                | {"learned": one.learned and one.learned.hands, "about": one.about},
+                | {"learned": one.learned and one.learned.hands},
                 indent=2,
             )
             for one in found
@@ -107,26 +107,21 @@ def _home(named: Path | None) -> Path:
 
 
 @app.command
-def build(source: Network, out: Path, like: str = "", set: tuple[str, ...] = (), replace: bool = False) -> str:
+def build(source: Network, out: Path, like: str = "", set: tuple[str, ...] = ()) -> str:
     """Makes a level from a training run or from any checkpoint.
 
     Args:
         source: directory of the run, whose best checkpoint is taken, or of the checkpoint; ``network`` for the network that ships,
             ``level-3`` for that of an installed level.
-        out: directory of the level, which also names it.
+        out: directory of the level, new or empty, which also names it.
         like: name or directory of a level whose settings it gets; the defaults when left out.
         set: settings that differ from these, as key=value (``max_logit_gap=3 "habits.any knock=5"``).
-        replace: replace a level that is already in the directory; what is in it is lost.
     """
     settings = read_settings(out.name, like, set)
-    before = load_level(out).digest if (out / LEVEL).is_file() else ""
     checkpoint = load_level(source).directory if source in NAMES else Path(network_directory(source))
-    level = build_level(out, settings, checkpoint, replace)
+    level = build_level(out, settings, checkpoint)
     write_card(out)
-    replaced = f" The level that was there (sha256 {before}) is gone." if before else ""
-    trained = level.about.get("decisions")
-    of = f" Its network was trained for {trained:,} decisions." if isinstance(trained, int) else ""
-    return f"{level.name} is in {out} (sha256 {level.digest}).{of}{replaced}"
+    return f"{level.name} is in {out} (sha256 {level.digest})."
 
 
 def levels(arguments: Sequence[str]) -> None:

@@ -148,6 +148,6 @@ def load_app(path: str, seed: int = 0) -> AppPlayer:
         actor = _read_network(content)
     except (OSError, ValueError) as error:
         raise LevelError(f"app {path}: {NETWORK} cannot be used ({reason_of(error)})") from None
-    player = AppPlayer(Level(file.name, directory, settings, actor, digest, None, file.about), seed, learn=False)
+    player = AppPlayer(Level(file.name, directory, settings, actor, digest, None), seed, learn=False)
     player.name = path
     return player

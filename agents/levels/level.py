@@ -103,16 +103,12 @@ class LevelFile(Config):
         name: such as ``level-2``.
         settings: its place on the dial.
         learned: what it has learned of the game; ``None`` as installed.
-        weights_sha256: of the network's weights.
-        about: how it was made.
     """
 
     format: Literal[4] = FORMAT_VERSION
     name: str
     settings: LevelSettings
     learned: Learned | None = None
-    weights_sha256: str
-    about: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -126,7 +122,6 @@ class Level:
         actor: its network, in torch or in NumPy.
         weights_sha256: of the network.
         learned: what it had learned of the game when it was written; ``None`` as installed.
-        about: how it was made.
         dial: for ``matched``: how it changes its strength.
     """
 
@@ -136,7 +131,6 @@ class Level:
     actor: Actor | NumpyActor
     weights_sha256: str
     learned: Learned | None
-    about: dict[str, Any]
     dial: Dial | None = None
 
     def __repr__(self) -> str:
@@ -171,22 +165,19 @@ class Level:
 
     def write(self, directory: Path) -> None:
         """Writes the file that turns a directory with its checkpoint into the level."""
-        file = LevelFile(
-            name=self.name, settings=self.settings, learned=self.learned, weights_sha256=self.weights_sha256,
-            about=self.about,
-        )  # fmt: skip
+        file = LevelFile(name=self.name, settings=self.settings, learned=self.learned)
         write_json(directory / LEVEL, file.model_dump(mode="json"))
 
 
-def _load_actor(directory: Path, numpy: bool) -> tuple[Actor | NumpyActor, dict[str, Any]]:
+def _load_actor(directory: Path, numpy: bool) -> tuple[Actor | NumpyActor, str]:
+    """The network in a directory, and the SHA-256 of its weights."""
     # Each is imported where it is used: NumPy is for those who do without torch.
     if numpy:
-        from agents.network.numpy_actor import load_numpy_actor
-
-        return load_numpy_actor(directory)
-    from agents.network.checkpoint import load_checkpoint
-
-    return load_checkpoint(directory)
+        from agents.network.numpy_actor import load_numpy_actor as load
+    else:
+        from agents.network.checkpoint import load_checkpoint as load
+    actor, metadata = load(directory)
+    return actor, metadata["weights_sha256"]
 
 
 def _load_shipped(name: str, numpy: bool) -> Level:
@@ -197,9 +188,8 @@ def _load_shipped(name: str, numpy: bool) -> Level:
     else:
         title, place, worlds, slack = LEVELS[name]
         dial, values = None, settings_at(place) | {"title": title, "worlds": worlds, "slack": slack}
-    actor, metadata = _load_actor(_SHIPPED, numpy and not values.get("worlds"))
     settings = parse_config(values, LevelSettings, name)
-    return Level(name, _SHIPPED, settings, actor, metadata["weights_sha256"], None, metadata["about"], dial)
+    return Level(name, _SHIPPED, settings, *_load_actor(_SHIPPED, numpy and not settings.worlds), None, dial)
 
 
 def load_level(name: str | int | Path, numpy: bool = False) -> Level:
@@ -233,10 +223,8 @@ def load_level(name: str | int | Path, numpy: bool = False) -> Level:
     if values.get("format") != FORMAT_VERSION:
         raise LevelError(f"{source}: format is {quoted(values.get('format'))}, but this version reads {FORMAT_VERSION}")
     file: LevelFile = parse_config(values, LevelFile, source)
-    actor, metadata = _load_actor(directory, numpy and not file.settings.worlds)
-    if metadata["weights_sha256"] != file.weights_sha256:
-        raise LevelError(f"{source}: {LEVEL} belongs to other weights than those beside it")
-    return Level(file.name, directory, file.settings, actor, file.weights_sha256, file.learned, file.about)
+    actor, digest = _load_actor(directory, numpy and not file.settings.worlds)
+    return Level(file.name, directory, file.settings, actor, digest, file.learned)
 
 
 def read_settings(title: str, like: str = "", changes: Sequence[str] = ()) -> LevelSettings:
@@ -254,38 +242,25 @@ def read_settings(title: str, like: str = "", changes: Sequence[str] = ()) -> Le
     return parse_config(override(values, changes), LevelSettings, f"level {title}")
 
 
-def build_level(directory: Path, settings: LevelSettings, source: Path, replace: bool = False) -> Level:
+def build_level(directory: Path, settings: LevelSettings, source: Path) -> Level:
     """Makes a level from a checkpoint.
 
     Args:
-        directory: of the level, which is named after it.
+        directory: of the level, which is named after it; new or empty.
         settings: its place on the dial.
         source: directory of the network, or of a training run, whose best checkpoint is taken.
-        replace: whether it may replace a level that is there already.
 
     Raises:
-        GinError: if a checkpoint cannot be used, or the directory holds a level that may not be replaced or anything else; nothing is
-            written then.
+        GinError: if a checkpoint cannot be used, or the directory holds something; nothing is written then.
     """
-    if not (directory / LEVEL).is_file():
-        _refuse_full(directory)
-    elif not replace:
-        raise LevelError(f"{directory} holds a level already; name another directory, or replace it (--replace)")
-    if not source.is_dir():
-        raise LevelError(f"{source} is not the directory of a run or of a checkpoint: there is no such directory")
+    _refuse_full(directory)
     checkpoint = source / "best" if (source / "best" / METADATA).is_file() else source
     for file in (WEIGHTS, METADATA):
         if not (checkpoint / file).is_file():
             raise LevelError(f"{source} is not the directory of a run or of a checkpoint: it has no {file}")
     with writing(directory), replacing(directory) as made:
-        metadata = _copy_network(checkpoint, made)
-        trained = metadata["about"]
-        about = {key: trained.get(key) for key in ("decisions", "minutes", "command", "parent", "versions")}
-        config = trained.get("config")
-        about["seed"] = config.get("seed") if isinstance(config, dict) else None
-        actor, _ = _load_actor(made, False)
-        Level(directory.name, made, settings, actor, metadata["weights_sha256"], None, about).write(made)
-        load_level(made)
+        _copy_network(checkpoint, made)
+        Level(directory.name, made, settings, *_load_actor(made, False), None).write(made)
     return load_level(directory)
 
 
@@ -310,14 +285,13 @@ def copy_level(level: str, to: Path, learned: Learned | None = None) -> Level:
     return load_level(to)
 
 
-def _copy_network(source: Path, made: Path) -> dict[str, Any]:
-    """Copies a checkpoint without its critic and its strength, which is not the level's; returns its metadata."""
+def _copy_network(source: Path, made: Path) -> None:
+    """Copies a checkpoint without its critic and its strength, which is not the level's."""
     for file in (WEIGHTS, METADATA):
         shutil.copyfile(source / file, made / file)
-    metadata: dict[str, Any] = read_metadata(made) | {"critic": None}
+    metadata = read_metadata(made) | {"critic": None}
     metadata.pop("measured", None)
     write_json(made / METADATA, metadata)
-    return metadata
 
 
 def _refuse_full(directory: Path) -> None:

@@ -6,14 +6,12 @@ import json
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from agents.opponent_model.features import FEATURES, NUM_WEIGHTS
+from agents.opponent_model.features import NUM_WEIGHTS
 from agents.opponent_model.learning import WORKSPACE, learn_hand
 from ginenv.engine.jit import kernel
-from ginenv.errors import GinError
 
 PRIOR = Path(__file__).resolve().parents[1] / "data" / "opponent_model.json"
 
@@ -51,28 +49,6 @@ class ModelPrior:
         records["mean"], records["precision"] = self.mean, np.linalg.inv(self.covariance)
         return records
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            "features": list(FEATURES), "mean": self.mean.tolist(), "covariance": lower_of(self.covariance), "tempered": self.tempered,
-            "shown": self.shown.tolist(),
-        }  # fmt: skip
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> ModelPrior:
-        """From plain values.
-
-        Raises:
-            GinError: if they were made for other features than this version's.
-        """
-        if values.get("features") != list(FEATURES):
-            raise GinError(
-                "the opponent model was fitted to other features; python -m benchmarks.data.opponent_prior fits it"
-            )
-        return cls(
-            np.array(values["mean"]), square(values["covariance"]), float(values["tempered"]), np.array(values["shown"])
-        )
-
 
 def square(lower: list[float]) -> np.ndarray:
     """The symmetric matrix with this lower half, given row by row.
@@ -95,8 +71,11 @@ def lower_of(matrix: np.ndarray) -> list[float]:
 
 @cache
 def shipped_prior() -> ModelPrior:
-    """The prior that ships with the package."""
-    return ModelPrior.from_dict(json.loads(PRIOR.read_text(encoding="utf-8")))
+    """The prior that ships with the package (``python -m benchmarks.data.opponent_prior`` fits it)."""
+    values = json.loads(PRIOR.read_text(encoding="utf-8"))
+    return ModelPrior(
+        np.array(values["mean"]), square(values["covariance"]), values["tempered"], np.array(values["shown"])
+    )
 
 
 @kernel

@@ -18,7 +18,7 @@ from agents.arena.lockstep import Lockstep, Observer, make_jobs
 from agents.arena.series import play_series
 from agents.deal_streams import Domain, deal_keys, luck_words
 from agents.files import write_json
-from agents.opponent_model.features import NUM_WEIGHTS
+from agents.opponent_model.features import FEATURES, NUM_WEIGHTS
 from agents.opponent_model.learning import (
     WORKSPACE,
     add_discard,
@@ -27,7 +27,7 @@ from agents.opponent_model.learning import (
     newton_step,
     shown_hand,
 )
-from agents.opponent_model.posterior import PRIOR, ModelPrior, Posteriors
+from agents.opponent_model.posterior import PRIOR, ModelPrior, Posteriors, lower_of
 from agents.opponent_model.turns import MAX_TURNS, read_turns
 from ginenv.bots.heuristics import StylePlayer
 from ginenv.bots.population import PopulationPlayer, draw_styles
@@ -195,7 +195,8 @@ def main() -> None:
     prior = replace(prior, shown=shown_weights(prior).round(4))
     print("log-likelihood by round: " + ", ".join(f"{log:,.0f}" for log in logs))
     about = {"command": "python -m benchmarks.data.opponent_prior", "log_likelihood": logs}
-    write_json(PRIOR, about | prior.to_dict())
+    fitted = {"mean": prior.mean.tolist(), "covariance": lower_of(prior.covariance), "tempered": prior.tempered}
+    write_json(PRIOR, about | {"features": FEATURES, "shown": prior.shown.tolist()} | fitted)
 
 
 if __name__ == "__main__":
