@@ -124,8 +124,7 @@ address:
 	$(PYTHON) .ci/address.py $(REPO)
 
 bench: $(PEERS)
-	$(BIN)/python -m benchmarks.speed.engine_speed
-	$(BIN)/python -m benchmarks.speed.env_speed
+	$(BIN)/python -m benchmarks.speed.beside_openspiel
 	$(BIN)/python -m benchmarks.tables
 
 # From scratch to the network that ships: the long run; twice a shorter one that goes on from what there is, much of it against bots, and the

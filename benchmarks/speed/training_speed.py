@@ -7,7 +7,7 @@ within one run, because figures from different hours cannot be compared. Wall-cl
   step, 520 numbers observed, 107 actions. This project's side plays gin rummy, counts only the learner's decisions between two or more
   actions, and keeps the auxiliary losses and opponents of `configs/strong.yaml`. MaskablePPO's environment returns the same arrays at
   every step.
-* *The recipe*: `configs/strong.yaml` without imitation, also with plain layers of 2 × 256, and with the network of `configs/quick.yaml`.
+* *The recipe*: `configs/strong.yaml` without imitation.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from agents.config import load_config
 from agents.network.nets import has_bfloat16_units
 from agents.training import ppo
 from agents.training.learner import Learner
-from benchmarks.speed.throughput import write_rows
+from benchmarks.speed.timing import write_rows
 from ginenv import HandVectorEnv
 from ginenv.adapters.sb3 import GinVecEnv
 from ginenv.engine.actions import NUM_ACTIONS
@@ -104,7 +104,7 @@ def maskable_ppo() -> dict[str, float]:
 
 
 def ours(bfloat16: str = "auto", epochs: int = 1, **changes: Any) -> Callable[[], dict[str, float]]:
-    """Measures this project's trainer as in `configs/strong.yaml`, with some changes: decisions a second, and how time was spent."""
+    """Measures this project's trainer as in `configs/strong.yaml`, with some changes: decisions a second."""
     overrides = [f"{key}={value}" for key, value in changes.items()]
     threads = [f"threads={CORES}", f"bfloat16='{bfloat16}'", "imitation_decisions=0"]
     learner = Learner(load_config("configs/strong.yaml", [*overrides, *threads]))
@@ -115,12 +115,10 @@ def ours(bfloat16: str = "auto", epochs: int = 1, **changes: Any) -> Callable[[]
         ppo.train(learner, lambda figures: learner.batches < target)
 
     def measured() -> dict[str, float]:
-        before, decisions = dict(learner.budget), learner.decisions
-        began = time.perf_counter()
+        began, before = time.perf_counter(), learner.decisions
         play(BATCHES)
-        seconds, decisions = time.perf_counter() - began, learner.decisions - decisions
-        spent = {f"share_{name}": (value - before[name]) / seconds for name, value in learner.budget.items()}
-        return {"decisions": decisions, "seconds": seconds, "per_second": decisions / seconds} | spent
+        seconds, decisions = time.perf_counter() - began, learner.decisions - before
+        return {"decisions": decisions, "seconds": seconds, "per_second": decisions / seconds}
 
     play(2)  # compiles, and fills caches
     return measured
@@ -132,15 +130,12 @@ def main() -> None:
     small: dict[str, Any] = {"network.actor": WIDTHS, "network.critic": WIDTHS, "network.share_suits": False}
     batch = {"num_envs": GAMES, "num_steps": NUM_STEPS, "minibatch": MINIBATCH}
     same: dict[str, Any] = small | batch | {"trained_fraction": 1, "network.heuristic_features": False}
-    by_suit: dict[str, Any] = {"network.actor": [64, 64], "network.critic": [64, 64]}
     units = has_bfloat16_units()
     reference = "MaskablePPO on nothing, 2 x 256, 3 epochs"
     measurements: dict[str, Callable[[], dict[str, float]]] = {
         reference: maskable_ppo,
         "the same network and epochs, float32": ours("no", EPOCHS, **same),
         "the recipe": ours(),
-        "the recipe, plain 2 x 256": ours(**small),
-        "the recipe, 2 x 64 a suit": ours(**by_suit),
     }
     if units:
         measurements["the same network and epochs, bfloat16"] = ours("yes", EPOCHS, **same)
@@ -150,11 +145,10 @@ def main() -> None:
     rows = []
     for name, figures in sorted(best.items(), key=lambda item: item[1]["per_second"]):
         ratio = figures["per_second"] / best[reference]["per_second"]
-        shares = "  ".join(f"{k[6:]} {100 * v:.0f} %" for k, v in figures.items() if k.startswith("share_"))
-        print(f"{name:<44} {figures['per_second']:>10,.0f} decisions/s  {ratio:.2f}  {shares}")
+        print(f"{name:<44} {figures['per_second']:>10,.0f} decisions/s  {ratio:.2f}")
         rows.append({"name": name, "per_second": round(figures["per_second"]), "ratio": round(ratio, 2)})
     settings = {"cores": CORES, "bfloat16_units": units, "load_before": load, **batch}
-    write_rows("training_speed", rows, settings=settings, rounds=rounds)
+    write_rows("training_speed", "training_speed", rows, settings=settings, rounds=rounds)
 
 
 if __name__ == "__main__":
