@@ -1,13 +1,11 @@
-"""What the tables of the pages show: figures of results files, rules, observations, ``info``, public names."""
+"""What the tables of the pages show: figures of results files, rules, observations, ``info``."""
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import json
 from typing import Any
 
-import ginenv
 from agents.rating import DATA
 from benchmarks.tables import Rows, Table
 from ginenv.engine.rule_texts import PRESET_TEXTS, RULE_TEXTS
@@ -116,69 +114,6 @@ ENVIRONMENT = {
     "info": [(inspect.getdoc(info) or "").replace("``", "`").split("\n\n", 2)[2] + "\n"],
 }
 
-# What values are; functions and classes say it in the first sentence of their docstrings.
-_VALUES = {
-    "FACTS": "What each cell of the last plane holds, and its scale",
-    "FLAT_SCALE": 'What `observation="flat"` multiplies each byte by, `float32[520]`',
-    "KNOCK": "The first action that knocks: `KNOCK + card` knocks and discards that card",
-    "NUM_ACTIONS": "The number of actions, 107",
-    "OBSERVATION_SIZE": "The bytes of an observation, 520",
-    "OBSERVATION_VERSION": "The version of the layout of observations, which checkpoints hold",
-    "PASS": "The action that passes, or ends a lay-off",
-    "PLANES": "What each plane of cards holds",
-    "PLANES_SHAPE": 'The shape of `observation="planes"`, `(10, 4, 13)`',
-    "PRESETS": "The rules of every preset, by name",
-    "STOCK": "The action that draws from the stock",
-    "UPCARD": "The action that takes the upcard",
-    "VIEW": "The dtype of a view: everything that one seat may see",
-    "__version__": "The version",
-}
-_TOPICS = {
-    "envs": "Environments",
-    "tables": "Players",
-    "view": "Views and observations",
-    "hands": "Hands, games, records",
-    "engine": "Rules, cards, actions",
-    "errors": "Errors, version",
-}
-# Public modules of agents, and their public names.
-_AGENTS = {
-    "agents.arena": ("MatchSettings", "MatchResult", "play_match"),
-    "agents.arena.executors": ("process_pool",),
-    "agents.arena.series": ("play_series",),
-    "agents.estimates": ("ratio",),
-    "agents.analysis": ("Analyst", "deal_and_play", "read_hands"),
-    "agents.search.config": ("SearchConfig",),
-    "agents.search.player": ("make_search",),
-    "agents.programs.events": ("HandEvents", "question"),
-    "agents.programs.views": ("read_views",),
-    "agents.programs.words": ("entry_words", "question_words", "rules_words"),
-    "agents.levels.level": ("Level", "LevelSettings", "load_level"),
-    "agents.levels.player": ("LevelPlayer",),
-    "agents.datasets.source": ("PlayedGames",),
-    "agents.datasets.store": ("write_games",),
-    "agents.datasets.load": ("Games",),
-    "agents.config": ("TrainConfig", "NetworkConfig", "load_config"),
-    "agents.training.learner": ("Learner",),
-    "agents.training.ppo": ("collect", "compute_advantages", "update"),
-    "agents.network.checkpoint": ("save_checkpoint",),
-}
-
-
-def _about(module: str, name: str) -> dict[str, str]:
-    words = inspect.getdoc(getattr(importlib.import_module(module), name)) or ""
-    summary = " ".join(words.split("\n\n")[0].replace("``", "`").removesuffix(".").split())
-    return {"module": module, "name": name, "words": _VALUES.get(name, summary)}
-
-
-def _names(folder: str) -> Table:
-    folder_of = {name: module.split(".")[0] for module, names in ginenv._MODULES.items() for name in names}
-    rows = [_about("ginenv", name) for name in ginenv.__all__ if folder_of.get(name, "errors") == folder]
-    return Table("name | ", [Rows(rows, "`{name}` | {words}", "*")], f"### {_TOPICS[folder]}")
-
-
-_PUBLIC = [_about(module, name) for module, names in _AGENTS.items() for name in names]
-
 # By page and mark.
 PAGES: dict[str, dict[str, list[Table | str]]] = {
     "README.md": {name: [table] for name, table in README.items()},
@@ -188,9 +123,5 @@ PAGES: dict[str, dict[str, list[Table | str]]] = {
     "docs/rules.md": {
         "presets": [Table("preset | ", [Rows(PRESET_TEXTS, "`{key}` | {value}", "*")])],
         "rules": [Table("rule | ", [Rows(RULE_TEXTS, "`{key}` | {value}", "*")])],
-    },
-    "docs/api.md": {
-        "names": [_names(folder) for folder in _TOPICS],
-        "agents": [Table("from | import | ", [Rows(_PUBLIC, "`{module}` | `{name}` | {words}", "*")])],
     },
 }

@@ -94,14 +94,14 @@ def _deal_all(states):
         deal(states[i], np.int64(0))
 
 
-def _cards(rules: Rules) -> list[int]:
-    """The deck."""
+def _deck(rules: Rules) -> list[int]:
+    """The cards."""
     return [13 * suit + rank for suit in range(rules.suits) for rank in range(rules.ranks)]
 
 
 def _deals(rules: Rules, seat: int, hands: list[tuple[int, ...]]) -> tuple[np.ndarray, np.ndarray]:
     """All deals that differ in which ``seat`` holds one of ``hands``, and what each seat remembers at their beginning."""
-    cards = _cards(rules)
+    cards = _deck(rules)
     size = rules.hand_size
     drawn = rules.num_cards - 2 * size - 1 - STOCK_LEFT
     decks = []
@@ -192,7 +192,7 @@ def best_response(policy: PolicyFunction, seat: int, rules: Rules, hands: list[t
 
     ``hands`` are the hands that the seat is dealt, all by default.
     """
-    hands = hands or list(itertools.combinations(_cards(rules), rules.hand_size))
+    hands = hands or list(itertools.combinations(_deck(rules), rules.hand_size))
     points, dealt = 0.0, 0
     for start in range(0, len(hands), _HANDS_AT_ONCE):
         states, keys = _deals(rules, seat, hands[start : start + _HANDS_AT_ONCE])
@@ -203,23 +203,6 @@ def best_response(policy: PolicyFunction, seat: int, rules: Rules, hands: list[t
         points += _best_values(levels, seat)
         dealt += len(states)
     return points / dealt
-
-
-def nash_conv(policy: PolicyFunction, rules: Rules) -> float:
-    """What best responses in both seats win together, in points per hand."""
-    return best_response(policy, 0, rules) + best_response(policy, 1, rules)
-
-
-def _played(directory: Path, temperature: float) -> PolicyFunction:
-    """The policy of a checkpoint's network."""
-    player = load_network(str(directory), 0, temperature)
-    return lambda views: player.act_with_policy(views)[1].astype(float)
-
-
-def _row(policy: PolicyFunction, rules: Rules) -> dict[str, float]:
-    """A policy's figures: what the best response wins in each seat."""
-    starter, other = (best_response(policy, seat, rules) for seat in (0, 1))
-    return {"starter": starter, "other": other, "nash_conv": starter + other}
 
 
 def _curve(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -255,7 +238,8 @@ def main(
 
     def keep(key: str, policy: PolicyFunction, **about: Any) -> None:
         if key not in runs:
-            runs[key] = about | _row(policy, rules)
+            starter, other = (best_response(policy, seat, rules) for seat in (0, 1))
+            runs[key] = about | {"starter": starter, "other": other, "nash_conv": starter + other}
             print(f"{key}: NashConv {runs[key]['nash_conv']:.3f} points per hand", flush=True)
         write_json(RESULTS, results | {"versions": versions(), "curve": _curve(list(runs.values()))})
 
@@ -265,15 +249,15 @@ def main(
         command = [sys.executable, "-m", "agents.cli", "train", "--config", str(CONFIG), "--out", str(directory)]
         changes = [f"decisions={length}", f"seed={seed}", *settings]
         subprocess.run([*command, "--set", *changes], check=True, stdout=subprocess.DEVNULL)
+        about = {"recipe": name, "settings": settings, "decisions": length, "seed": seed}
         for temperature in (1.0, PLAYED):
-            about = {
-                "recipe": name,
-                "settings": settings,
-                "decisions": length,
-                "seed": seed,
-                "temperature": temperature,
-            }
-            keep(f"{name} {length} {seed} at {temperature:g}", _played(directory / "last", temperature), **about)
+            player = load_network(str(directory / "last"), 0, temperature)
+            keep(
+                f"{name} {length} {seed} at {temperature:g}",
+                lambda views, player=player: player.act_with_policy(views)[1].astype(float),
+                **about,
+                temperature=temperature,
+            )
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 """Random hands and a learner's steps a second on one core, beside OpenSpiel's Python loop, in one run.
 
 `python -m benchmarks.speed.beside_openspiel` (after `make peers`) writes `engine_speed.json` and `env_speed.json`, in `benchmarks/results`.
-Play is uniformly random, under the `openspiel` preset and under `eaai`, with complete rules and exact spreads and lay-offs. OpenSpiel's rules are
-its defaults: one hand to a game, knocks at 10, melds and lay-offs chosen by hand, so a hand has more decisions; a uniform policy seldom
-knocks, so most hands run to the end of the stock.
+Play is uniformly random, under the `openspiel` preset and under `eaai`, with complete rules and exact spreads and lay-offs. OpenSpiel's
+rules are its defaults: one hand to a game, knocks at 10, melds and lay-offs chosen by hand, so a hand has more decisions; a uniform policy
+seldom knocks, so most hands run to the end of the stock.
 
 An environment's learner moves at random; the compiled function that chooses its actions is part of the time. Its opponent is `random` and
 moves inside the step, so each of the learner's steps holds about two decisions. They are compared with OpenSpiel's decisions.
