@@ -5,8 +5,7 @@ import pytest
 
 import agents.arena.luck
 from agents.arena import MatchSettings, play_match
-from agents.arena.hand_facts import FACTS, PLANES
-from agents.arena.hand_value import OUTPUTS, HandValue, Weights, shipped_value
+from agents.arena.hand_value import WEIGHTS, HandValue, shipped_value
 from agents.arena.lockstep import Lockstep, Observer, mirrored_jobs
 from agents.deal_streams import Domain
 from agents.levels.player import make_level
@@ -55,12 +54,8 @@ def with_next_card(state, k):
 
 def random_value(seed):
     """A value function without sense."""
-    rng = np.random.default_rng(seed)
-    width, shared, hidden = rng.integers(2, 9, 3)
-    cards, first = 13 * PLANES, width + shared
-    shapes = [(cards, width), (cards, first), (FACTS, first), (first,), (first, hidden), (hidden,)]
-    shapes += [(hidden, OUTPUTS), (FACTS, OUTPUTS), (OUTPUTS,)]
-    return HandValue(Weights(*(rng.normal(size=shape).astype(np.float32) for shape in shapes)), "random")
+    numbers = np.random.default_rng(seed).normal(size=WEIGHTS.itemsize // 4).astype(np.float32)
+    return HandValue(numbers.view(WEIGHTS)[0], "random")
 
 
 @pytest.mark.parametrize("preset", ["eaai", "ht2-simple"])

@@ -14,6 +14,12 @@ from ginenv.engine.melds import best_layoff, best_spread, deadwood, melded_cards
 PLANES = 6
 # Numbers besides the cards.
 FACTS = 40
+# Their places: the rules and the phase, then both hands; deadwood takes five numbers, an outlook three.
+_LIMIT, _GIN_BONUS, _UNDERCUT_BONUS, _TIES_UNDERCUT, _LAST_UPCARD, _WALL = range(6)
+_DISCARDS, _OFFERED, _DECLINED, _OTHER_DECLINED = range(6, 10)
+_STOCK, _STOCK_LEFT, _DEADWOOD, _OTHER_DEADWOOD, _OUTLOOK, _OTHER_OUTLOOK = 10, 11, 12, 17, 22, 25
+_FILLERS, _OTHER_FILLERS, _KNOCK, _OTHER_KNOCK = range(28, 32)
+_WITH_UPCARD, _GAIN, _POINTS, _OTHER_POINTS = 32, 37, 38, 39
 # Points are in units of this many.
 POINTS_SCALE = 25.0
 CARDS = 52
@@ -92,16 +98,16 @@ def best_ten(cards):
 def write_common(s, facts):
     """Facts that no card of the stock changes."""
     facts[:] = 0.0
-    facts[0] = s.limit / 10.0
-    facts[1] = s.rules.gin_bonus / 25.0
-    facts[2] = s.rules.undercut_bonus / 25.0
-    facts[3] = s.rules.undercut_on_tie
-    facts[4] = 1.0 if s.rules.stock_end == END_LAST_UPCARD else 0.0
-    facts[5] = 1.0 if s.rules.stock_end == END_WALL else 0.0
-    facts[6] = 1.0 if s.phase == PHASE_DISCARD else 0.0
-    facts[7] = 1.0 if s.phase == PHASE_UPCARD else 0.0
-    facts[8] = 1.0 if s.declined[s.turn] else 0.0
-    facts[9] = 1.0 if s.declined[1 - s.turn] else 0.0
+    facts[_LIMIT] = s.limit / 10.0
+    facts[_GIN_BONUS] = s.rules.gin_bonus / 25.0
+    facts[_UNDERCUT_BONUS] = s.rules.undercut_bonus / 25.0
+    facts[_TIES_UNDERCUT] = s.rules.undercut_on_tie
+    facts[_LAST_UPCARD] = 1.0 if s.rules.stock_end == END_LAST_UPCARD else 0.0
+    facts[_WALL] = 1.0 if s.rules.stock_end == END_WALL else 0.0
+    facts[_DISCARDS] = 1.0 if s.phase == PHASE_DISCARD else 0.0
+    facts[_OFFERED] = 1.0 if s.phase == PHASE_UPCARD else 0.0
+    facts[_DECLINED] = 1.0 if s.declined[s.turn] else 0.0
+    facts[_OTHER_DECLINED] = 1.0 if s.declined[1 - s.turn] else 0.0
 
 
 @kernel
@@ -123,27 +129,27 @@ def write_hands(s, ten, spare, other, left, stock, mine, sums, others, top, fact
     """
     limit = np.int64(s.limit)
     count = popcount(stock)
-    facts[30:38] = 0.0
-    facts[10] = count / 32.0
-    facts[11] = min(count - 2, 4) / 4.0
-    _write_deadwood(facts, 12, mine, limit)
-    _write_deadwood(facts, 17, left, limit)
+    facts[_KNOCK : _GAIN + 1] = 0.0
+    facts[_STOCK] = count / 32.0
+    facts[_STOCK_LEFT] = min(count - 2, 4) / 4.0
+    _write_deadwood(facts, _DEADWOOD, mine, limit)
+    _write_deadwood(facts, _OTHER_DEADWOOD, left, limit)
     size = max(1, count)
-    _write_outlook(facts, 22, sums, size)
-    _write_outlook(facts, 25, others, size)
-    facts[28] = popcount(stock & fillers(ten)) / size
-    facts[29] = popcount(stock & fillers(other)) / size
+    _write_outlook(facts, _OUTLOOK, sums, size)
+    _write_outlook(facts, _OTHER_OUTLOOK, others, size)
+    facts[_FILLERS] = popcount(stock & fillers(ten)) / size
+    facts[_OTHER_FILLERS] = popcount(stock & fillers(other)) / size
     if mine <= limit:
-        facts[30] = knock_points(s, ten, mine, other) / POINTS_SCALE
+        facts[_KNOCK] = knock_points(s, ten, mine, other) / POINTS_SCALE
     if left <= limit:
-        facts[31] = knock_points(s, other, left, ten) / POINTS_SCALE
+        facts[_OTHER_KNOCK] = knock_points(s, other, left, ten) / POINTS_SCALE
     offered, taker, before = (spare, other, left) if spare else (top, ten, mine)
     if offered:
         after = min(before, best_of_eleven(taker | offered))
-        _write_deadwood(facts, 32, after, limit)
-        facts[37] = (before - after) / 10.0
-    facts[38] = points_of(ten) / 50.0
-    facts[39] = points_of(other) / 50.0
+        _write_deadwood(facts, _WITH_UPCARD, after, limit)
+        facts[_GAIN] = (before - after) / 10.0
+    facts[_POINTS] = points_of(ten) / 50.0
+    facts[_OTHER_POINTS] = points_of(other) / 50.0
 
 
 @kernel

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -44,120 +43,98 @@ DATA = Path(__file__).resolve().parents[1] / "data" / "hand_value.json"
 
 # What is valued: points, and who wins the hand.
 OUTPUTS = 2
+# Numbers of each suit, of the first layer (those of the suits, added up, and those of no suit), and of the second.
+OWN, FIRST, SECOND = 32, 96, 32
+_f4 = np.float32
+# Weights of the network. Every suit gets its numbers from its own cards, and with the numbers of no suit from the cards of all suits.
+WEIGHTS = np.dtype(
+    [
+        ("own", _f4, (13 * PLANES, OWN)),
+        ("pooled", _f4, (13 * PLANES, FIRST)),
+        ("facts", _f4, (FACTS, FIRST)),
+        ("bias", _f4, FIRST),
+        ("second", _f4, (FIRST, SECOND)),
+        ("second_bias", _f4, SECOND),
+        ("last", _f4, (SECOND, OUTPUTS)),
+        ("skip", _f4, (FACTS, OUTPUTS)),  # from the facts to the outputs
+        ("last_bias", _f4, OUTPUTS),
+    ]
+)
+# What the network reads, its layers (the cards' part, and that with the card drawn), and deadwoods by the card drawn.
+_WORK = np.dtype(
+    [
+        ("masks", np.int64, PLANES),
+        ("facts", _f4, FACTS),
+        ("own", _f4, (4, OWN)),
+        ("pooled", _f4, FIRST),
+        ("own_now", _f4, (4, OWN)),
+        ("pooled_now", _f4, FIRST),
+        ("first", _f4, FIRST),
+        ("second", _f4, SECOND),
+        ("value", _f4, OUTPUTS),
+        ("chosen", _f4, OUTPUTS),
+        ("found", np.int64, CARDS),
+        ("mine", np.int64, CARDS),
+        ("others", np.int64, CARDS),
+    ]
+)
 _copy_state = record_copy(STATE, "hands", STATE, "hands", "history")
-
-
-class Weights(NamedTuple):
-    """Weights of the network: ``float32`` arrays.
-
-    Attributes:
-        own: ``[PLANES * 13, W]``, from a suit's cards to that suit's numbers.
-        pooled: ``[PLANES * 13, W + G]``, from the cards of all suits, added up, to every suit's numbers and to those of no suit.
-        facts: ``[FACTS, W + G]``.
-        bias: ``[W + G]``.
-        second: ``[W + G, H]``, from the suits' numbers, added up, and those of no suit.
-        second_bias: ``[H]``.
-        last: ``[H, 2]``.
-        skip: ``[FACTS, 2]``, from the facts to the outputs.
-        last_bias: ``[2]``.
-    """
-
-    own: np.ndarray
-    pooled: np.ndarray
-    facts: np.ndarray
-    bias: np.ndarray
-    second: np.ndarray
-    second_bias: np.ndarray
-    last: np.ndarray
-    skip: np.ndarray
-    last_bias: np.ndarray
-
-
-@kernel
-def _add_cards(weights, cards, plane, own, pooled):
-    """Adds the weights of a plane's cards to the suits' numbers ``float32[4, W]`` and the pooled ones ``float32[W + G]``."""
-    while cards:
-        card = ctz(cards)
-        cards &= cards - 1
-        _add_card(weights, card, plane, np.float32(1.0), own, pooled)
 
 
 @kernel
 def _add_card(weights, card, plane, factor, own, pooled):
+    """Adds the weights of a plane's card to the suits' numbers ``float32[4, OWN]`` and the pooled ones ``float32[FIRST]``."""
     row = 13 * plane + card % 13
     suit = card // 13
-    for k in range(own.shape[1]):
+    for k in range(OWN):
         own[suit, k] += factor * weights.own[row, k]
-    for k in range(pooled.shape[0]):
+    for k in range(FIRST):
         pooled[k] += factor * weights.pooled[row, k]
 
 
 @kernel
-def _forward(weights, own, pooled, facts, first, hidden, out):
-    """The network's outputs ``float32[2]``; ``first`` and ``hidden`` are written."""
-    width = own.shape[1]
-    for k in range(first.shape[0]):
-        first[k] = pooled[k]
+def _add_cards(weights, work):
+    """Fills the cards' part of the first layer."""
+    work.own[:] = 0.0
+    work.pooled[:] = weights.bias
+    for plane in range(PLANES):
+        cards = work.masks[plane]
+        while cards:
+            _add_card(weights, ctz(cards), plane, np.float32(1.0), work.own, work.pooled)
+            cards &= cards - 1
+
+
+@kernel
+def _forward(weights, work, own, pooled, out):
+    """The network's outputs ``float[2]`` from the cards' part of the first layer and the facts."""
+    first, second, facts = work.first, work.second, work.facts
+    first[:] = pooled
     for i in range(FACTS):
         fact = facts[i]
         if fact != 0:
-            for k in range(first.shape[0]):
+            for k in range(FIRST):
                 first[k] += fact * weights.facts[i, k]
-    for k in range(width):
+    for k in range(OWN):
         common = first[k]
         total = np.float32(0.0)
         for suit in range(4):
             total += max(np.float32(0.0), common + own[suit, k])
         first[k] = total
-    for k in range(width, first.shape[0]):
+    for k in range(OWN, FIRST):
         first[k] = max(np.float32(0.0), first[k])
-    for k in range(hidden.shape[0]):
-        hidden[k] = weights.second_bias[k]
-    for i in range(first.shape[0]):
+    second[:] = weights.second_bias
+    for i in range(FIRST):
         number = first[i]
         if number != 0:
-            for k in range(hidden.shape[0]):
-                hidden[k] += number * weights.second[i, k]
+            for k in range(SECOND):
+                second[k] += number * weights.second[i, k]
     for j in range(OUTPUTS):
         total = weights.last_bias[j]
-        for k in range(hidden.shape[0]):
-            total += max(np.float32(0.0), hidden[k]) * weights.last[k, j]
+        for k in range(SECOND):
+            total += max(np.float32(0.0), second[k]) * weights.last[k, j]
         for i in range(FACTS):
             total += facts[i] * weights.skip[i, j]
         out[j] = total
-
-
-@kernel
-def _first_layer(weights, masks, own, pooled):
-    own[:] = 0.0
-    pooled[:] = weights.bias
-    for plane in range(PLANES):
-        _add_cards(weights, masks[plane], plane, own, pooled)
-
-
-class _Work(NamedTuple):
-    """Buffers: what the network reads, its layers, and deadwoods by the card drawn."""
-
-    masks: np.ndarray
-    facts: np.ndarray
-    own: np.ndarray
-    pooled: np.ndarray
-    own_now: np.ndarray
-    pooled_now: np.ndarray
-    first: np.ndarray
-    hidden: np.ndarray
-    value: np.ndarray
-    chosen: np.ndarray
-    found: np.ndarray
-    mine: np.ndarray
-    others: np.ndarray
-
-
-def _work(weights: Weights) -> _Work:
-    width, total, size = weights.own.shape[1], weights.bias.shape[0], weights.second_bias.shape[0]
-    shapes = [(FACTS,), (4, width), (total,), (4, width), (total,), (total,), (size,), (OUTPUTS,), (OUTPUTS,)]
-    numbers = [np.zeros(shape, np.float32) for shape in shapes]
-    return _Work(np.zeros(PLANES, np.int64), *numbers, *np.zeros((3, CARDS), np.int64))
 
 
 @kernel
@@ -169,8 +146,8 @@ def _scale(s, out):
 def _value_state(weights, s, work, out):
     """The value of a state in play to the seat to move: ``float[2]``."""
     describe(s, work.masks, work.facts)
-    _first_layer(weights, work.masks, work.own, work.pooled)
-    _forward(weights, work.own, work.pooled, work.facts, work.first, work.hidden, out)
+    _add_cards(weights, work)
+    _forward(weights, work, work.own, work.pooled, out)
     _scale(s, out)
 
 
@@ -182,7 +159,7 @@ def _value_draw(weights, s, work, out):
     stock, other, hand = stock_of(s) | real, s.hands[1 - seat], s.hands[seat] & ~real
     masks[0], masks[1], masks[2], masks[3] = hand, other, stock, 0
     masks[4], masks[5] = s.known_cards[seat], s.known_cards[1 - seat]
-    _first_layer(weights, masks, work.own, work.pooled)
+    _add_cards(weights, work)
     write_common(s, facts)
     left, before = deadwood(other), deadwood(hand)
     after_draws(other, left, stock, work.others)
@@ -208,7 +185,7 @@ def _value_draw(weights, s, work, out):
         work.pooled_now[:] = work.pooled
         _add_card(weights, card, 0, np.float32(1.0), work.own_now, work.pooled_now)
         _add_card(weights, card, 2, np.float32(-1.0), work.own_now, work.pooled_now)
-        _forward(weights, work.own_now, work.pooled_now, facts, work.first, work.hidden, value)
+        _forward(weights, work, work.own_now, work.pooled_now, value)
         _scale(s, value)
         for k in range(OUTPUTS):
             out[1, k] += value[k]
@@ -308,17 +285,17 @@ class HandValue:
     """The value function with its weights. Values are those of points, and of the chance to win the hand less the chance to lose it.
 
     Args:
-        weights: of the network.
+        weights: ``WEIGHTS`` of the network.
         version: names them in results.
     """
 
-    def __init__(self, weights: Weights, version: str) -> None:
+    def __init__(self, weights: np.void, version: str) -> None:
         self.weights, self.version = weights, version
 
     def states(self, states: np.ndarray) -> np.ndarray:
         """The values of ``STATE[n]``, in play before any knock, to their seats to move: ``float64[n, 2]``."""
         values = np.zeros((len(states), OUTPUTS))
-        _value_states(self.weights, states, _work(self.weights), values)
+        _value_states(self.weights, states, np.zeros(1, _WORK)[0], values)
         return values
 
     def draws(self, states: np.ndarray) -> np.ndarray:
@@ -328,7 +305,7 @@ class HandValue:
             ``float64[n, 2, 2]``: the values of the card drawn, then the means over all cards that could have come.
         """
         values = np.zeros((len(states), 2, OUTPUTS))
-        _value_draws(self.weights, states, _work(self.weights), values)
+        _value_draws(self.weights, states, np.zeros(1, _WORK)[0], values)
         return values
 
     def deals(self, states: np.ndarray) -> np.ndarray:
@@ -337,7 +314,7 @@ class HandValue:
         It is the value of the deal less the mean of both ways to hand it out.
         """
         luck = np.zeros((len(states), OUTPUTS))
-        _luck_of_deals(self.weights, states, np.zeros(1, STATE)[0], _work(self.weights), luck)
+        _luck_of_deals(self.weights, states, np.zeros(1, STATE)[0], np.zeros(1, _WORK)[0], luck)
         return luck
 
     def actions(self, states: np.ndarray, actions: np.ndarray, policy: np.ndarray, least: float) -> np.ndarray:
@@ -353,7 +330,7 @@ class HandValue:
             ``float64[n, 2]``: the values after the action less their mean under the policy.
         """
         luck = np.zeros((len(states), OUTPUTS))
-        scratch, work = np.zeros(1, STATE)[0], _work(self.weights)
+        scratch, work = np.zeros(1, STATE)[0], np.zeros(1, _WORK)[0]
         _luck_of_actions(self.weights, states, actions, policy, least, scratch, work, luck)
         return luck
 
@@ -362,7 +339,7 @@ class HandValue:
 def shipped_value() -> HandValue:
     """The value function that ships with the package."""
     content = read_bytes(DATA)
-    numbers = parse_json(content)["weights"]
-    rows = [np.array([row.split() for row in numbers[name]], np.float32) for name in Weights._fields]
-    weights = Weights(*(each[0] if "bias" in name else each for name, each in zip(Weights._fields, rows, strict=True)))
+    weights = np.zeros(1, WEIGHTS)[0]
+    for name, rows in parse_json(content)["weights"].items():
+        weights[name] = np.array([row.split() for row in rows], np.float32).reshape(weights[name].shape)
     return HandValue(weights, hashlib.sha256(content).hexdigest()[:12])

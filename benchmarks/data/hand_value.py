@@ -21,7 +21,7 @@ import torch
 from torch import Tensor, nn
 
 from agents.arena.hand_facts import FACTS, PLANES, POINTS_SCALE, describe_states
-from agents.arena.hand_value import DATA, OUTPUTS, HandValue, Weights
+from agents.arena.hand_value import DATA, OUTPUTS, OWN, WEIGHTS, HandValue
 from agents.arena.lockstep import Lockstep, Observer, mirrored_jobs
 from agents.config import load_config
 from agents.deal_streams import Domain
@@ -42,8 +42,6 @@ PLAYERS = (
     ("network", "benchmarks/checkpoints/stages", 0.05),
     ("camper", "formula", 0.05),
 )
-# Numbers of each suit, of none, and of the second layer.
-WIDTHS = (32, 64, 32)
 # Matches in a round, hands in each, rounds that are learned from again, and rows of a gradient step.
 MATCHES, HANDS, REPLAYED, BATCH = 4, 1024, 8, 1024
 # Passes over a round's number of rows; decay of targets; learning rates; share of the old weights in the mean.
@@ -56,30 +54,33 @@ class Net(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        width, shared, hidden = WIDTHS
-        cards, first = 13 * PLANES, width + shared
-        sizes = [(cards, width), (cards, first), (FACTS, first), (first,), (first, hidden), (hidden,)]
-        sizes += [(hidden, OUTPUTS), (FACTS, OUTPUTS), (OUTPUTS,)]
-        self.weights = nn.ParameterList()
-        for name, size in zip(Weights._fields, sizes, strict=True):
+        self.weights = nn.ParameterDict()
+        for name in WEIGHTS.names or ():
+            size = WEIGHTS[name].shape
             # Some ten cards of a plane are there; the last layers begin at 0.
             spread = (
-                0.0 if len(size) == 1 or name in ("last", "skip") else (0.1 if size[0] == cards else size[0] ** -0.5)
+                0.1
+                if name in ("own", "pooled")
+                else 0.0
+                if len(size) == 1 or name in ("last", "skip")
+                else size[0] ** -0.5
             )
-            self.weights.append(nn.Parameter(spread * torch.randn(size)))
+            self.weights[name] = nn.Parameter(spread * torch.randn(size))
 
     def forward(self, suits: Tensor, facts: Tensor) -> Tensor:
         """Values ``[B, 2]`` of cards by suit ``[B, 4, PLANES * 13]`` and facts ``[B, FACTS]``."""
-        w: Any = Weights(*self.weights)  # type: ignore[arg-type]
-        width = w.own.shape[1]
+        w: Any = self.weights
         first = suits.sum(1) @ w.pooled + facts @ w.facts + w.bias
-        by_suit = (suits @ w.own + first[:, None, :width]).relu().sum(1)
-        hidden = torch.cat([by_suit, first[:, width:].relu()], 1) @ w.second + w.second_bias
+        by_suit = (suits @ w.own + first[:, None, :OWN]).relu().sum(1)
+        hidden = torch.cat([by_suit, first[:, OWN:].relu()], 1) @ w.second + w.second_bias
         return hidden.relu() @ w.last + facts @ w.skip + w.last_bias
 
-    def arrays(self) -> Weights:
-        """Copies of the weights."""
-        return Weights(*(each.detach().numpy().copy() for each in self.weights))
+    def record(self) -> np.void:
+        """A copy of the weights, ``WEIGHTS``."""
+        weights = np.zeros(1, WEIGHTS)[0]
+        for name, each in self.weights.items():
+            weights[name] = each.detach().numpy()
+        return weights
 
 
 _BITS = (13 * torch.arange(4)[:, None] + torch.arange(13))[:, None]
@@ -159,12 +160,12 @@ def play_round(rng: np.random.Generator, rules: dict[str, float], value: HandVal
     return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
 
 
-def write(weights: Weights, done: int, error: float) -> None:
+def write(weights: np.void, done: int, error: float) -> None:
     """Writes the file that ships, after ``done`` of the rounds."""
     # A row on a line, which is short and still readable.
     numbers = {
-        name: [" ".join(f"{number:.5g}" for number in row) for row in np.atleast_2d(array)]
-        for name, array in weights._asdict().items()
+        name: [" ".join(f"{number:.5g}" for number in row) for row in np.atleast_2d(weights[name])]
+        for name in WEIGHTS.names or ()
     }
     about = {
         "command": "python -m benchmarks.data.hand_value",
@@ -189,7 +190,7 @@ def main() -> None:
     replayed: deque[tuple[np.ndarray, ...]] = deque(maxlen=REPLAYED)
     began, error = time.perf_counter(), 0.0
     for number in range(1, ROUNDS + 1):
-        replayed.append(play_round(rng, rules, HandValue(mean.arrays(), "")))
+        replayed.append(play_round(rng, rules, HandValue(mean.record(), "")))
         masks, facts, targets = (torch.from_numpy(np.concatenate(part)) for part in zip(*replayed, strict=True))
         optimizer.param_groups[0]["lr"] = RATE * (LAST_RATE / RATE) ** (number / ROUNDS)
         losses = []
@@ -207,7 +208,7 @@ def main() -> None:
         left = (time.perf_counter() - began) / number * (ROUNDS - number) / 60
         print(f"round {number} of {ROUNDS}, squared error {error:.4f}, {left:.0f} minutes left", flush=True)
         if number % 10 == 0 or number == ROUNDS:
-            write(mean.arrays(), number, error)
+            write(mean.record(), number, error)
 
 
 if __name__ == "__main__":
