@@ -335,7 +335,8 @@ def describe_keys(model: type[BaseModel], headings: Mapping[str, str] = MappingP
         headings: headings, by the key that each stands above.
         indent: put before each line; the keys of a nested configuration stand further to the right.
     """
-    about = dict(re.findall(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", inspect.getdoc(model) or "", re.MULTILINE))
+    docs = "\n".join(inspect.getdoc(each) or "" for each in model.__mro__ if each.__module__ == model.__module__)
+    about = dict(re.findall(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", docs, re.MULTILINE))
     lines = []
     for key, field in model.model_fields.items():
         if key in headings:

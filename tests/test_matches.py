@@ -206,8 +206,7 @@ def test_a_result_has_a_short_repr():
     ("changes", "facts"),
     [
         ({"players": ("simle", "random")}, ["simle", "simple"]),
-        ({"--rules": '{"preset": []}'}, ["[]"]),
-        ({"--rules": "{"}, ["rules", "{"]),
+        ({"--rules": "eaai,target=x"}, ["target", "x"]),
     ],
 )
 def test_bad_arguments_end_the_program_before_anything_is_written(changes, facts, monkeypatch, tmp_path, capsys):

@@ -153,8 +153,12 @@ def save(path, seed):
 @pytest.mark.parametrize(
     ("player", "change", "differs"),
     [
-        ("CHECKPOINT", lambda patch, path: save(path, 2), "weights"),
-        ("search:worlds=2", lambda patch, path: patch.setattr("agents.search.player.SearchConfig", Bolder), "searches"),
+        ("CHECKPOINT", lambda patch, path: save(path, 2), "versions_of"),
+        (
+            "search:worlds=2",
+            lambda patch, path: patch.setattr("agents.search.player.SearchConfig", Bolder),
+            "versions_of",
+        ),
         ("easy", lambda patch, _: patch.setitem(PRESETS, "eaai", PRESETS["eaai"].replace(gin_bonus=20)), "rules_hash"),
     ],
 )
@@ -202,7 +206,7 @@ def test_a_tournament_takes_programs_with_a_limit_of_time_and_names_who_forfeite
         "{players: {a: easy, Ann Lee: 'cmd:sleep 100'}, pairs: 2, block: 2, resamples: 20}\n", encoding="utf-8"
     )
     monkeypatch.setattr(BotLimits, "start_seconds", 0.1)
-    monkeypatch.setattr("sys.argv", ["evaluate.py", "tournament", str(path), f"out={out}", "--seconds", "0.3"])
+    monkeypatch.setattr("sys.argv", ["evaluate.py", "tournament", str(path), f"out={out}", "seconds=0.3"])
     with refuses(SystemExit, "Ann Lee", "timeout", 0.3):
         evaluate.main()
     assert "results:" in capsys.readouterr().out

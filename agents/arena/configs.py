@@ -1,4 +1,4 @@
-"""Configurations of tournaments and best responses."""
+"""Configurations of matches, tournaments and best responses."""
 
 from __future__ import annotations
 
@@ -8,25 +8,11 @@ from typing import Annotated, Literal
 import tyro
 from pydantic import Field
 
+from agents.arena.matches import MatchSettings
 from agents.config import Config
-from agents.files import JsonError, parse_json
-from ginenv.engine.rules import Rules, get_rules
-from ginenv.errors import GinError, RulesError, check_integer, must_be, quoted
-
-
-def read_rules_argument(text: str) -> Rules:
-    """Rules from a preset's name, with or without changes, or from a JSON object.
-
-    Raises:
-        RulesError: if the text is neither, or names something that does not exist.
-    """
-    if not text.lstrip().startswith("{"):
-        return get_rules(text)
-    try:
-        values = parse_json(text)
-    except JsonError as error:
-        raise RulesError(f"rules {quoted(text)} cannot be read as JSON: {error}") from None
-    return get_rules(values)
+from agents.programs.player import BotLimits
+from ginenv.engine.rules import get_rules
+from ginenv.errors import GinError, check_integer, must_be
 
 
 def num_games(games: int | None, hands: int | None, usual: int) -> int:
@@ -54,36 +40,58 @@ class Processes(Config):
     workers: int = Field(1, gt=0)
 
 
-class TournamentConfig(Config):
+class MatchOptions(Config):
+    """What matches and tournaments share.
+
+    Attributes:
+        rules: a preset, or one with changes (``eaai,target=200``).
+        seed: seed of deals and players; where an outside program plays, a salt is mixed in, which the results hold.
+        batch: games at once in each process; affects speed and memory, never the result.
+        forfeit: what an outside program loses when it fails: the whole game, or the hand.
+        seconds: time limit of an outside program for each line of questions, and the least it gets for getting ready.
+        luck: measure luck and subtract it.
+    """
+
+    rules: str = "eaai"
+    seed: int = Field(0, ge=0)
+    batch: int = Field(2048, gt=0)
+    forfeit: Literal["game", "hand"] = "game"
+    seconds: float = Field(10.0, gt=0)
+    luck: bool = True
+
+    def match_settings(self, unit: str, salt: str = "") -> MatchSettings:
+        """The settings of a match of games or hands."""
+        limits = BotLimits.for_lines(self.seconds)
+        return MatchSettings(
+            get_rules(self.rules),
+            unit,
+            self.seed,
+            batch=self.batch,
+            forfeit=self.forfeit,
+            limits=limits,
+            luck=self.luck,
+            salt=salt,
+        )
+
+
+class TournamentConfig(MatchOptions):
     """Everyone against everyone.
 
     Attributes:
         title: title of the report.
         players: the players by the names used in the report; each is a player's name, a checkpoint's directory, or cmd:PROGRAM.
-        rules: a preset, or rules as JSON.
         unit: whole games, or single hands.
         pairs: number of mirrored deals for every two players.
         block: number of pairs played in one go; an interruption loses at most one block.
-        seed: seed of the deals and players. Where a program plays, each block has deals of its own; the results hold their salts.
-        batch: games at once in a process.
-        luck: measure luck and subtract it.
-        forfeit: what an outside program loses when it fails.
-        seconds: time limit of an outside program for each line of questions, and the least it gets for getting ready.
         resamples: number of bootstrap tables for the intervals of the ratings.
         out: directory of blocks, results and report.
     """
 
     title: str = "Tournament"
     players: dict[str, str]
-    rules: str = "eaai"
     unit: Literal["games", "hands"] = "games"
     pairs: int = Field(1000, gt=0)
     block: int = Field(500, gt=0)
-    seed: int = Field(0, ge=0)
-    batch: int = Field(2048, gt=0)
-    luck: bool = True
-    forfeit: Literal["game", "hand"] = "game"
-    seconds: float = Field(10.0, gt=0)
     resamples: int = Field(500, gt=1)
     out: Path = Path("runs/tournament")
 

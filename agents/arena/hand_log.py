@@ -1,4 +1,4 @@
-"""Logs hands with both sides' cards: for measuring what a seat believes, never for playing.
+"""Logs hands with both sides' cards: for learning what a seat may believe, never for playing.
 
 Players see only views. For every view, the log also gets the hand that was hidden from it.
 """
@@ -6,7 +6,6 @@ Players see only views. For every view, the log also gets the hand that was hidd
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,33 +16,16 @@ from ginenv.engine.rules import Rules
 from ginenv.tables.kernels import HAND
 from ginenv.tables.players import Player
 
-
-@dataclass(frozen=True)
-class SideDecisions:
-    """Decisions of one side in one step of play.
-
-    Attributes:
-        side: 0 or 1.
-        pairs: ``int64[n]``, number of the deal; each deal is played twice, with seats exchanged.
-        views: ``VIEW[n]``, valid only during the call.
-        hidden: ``int64[n]``, the other side's hand.
-        actions: ``int64[n]``, the actions chosen.
-    """
-
-    side: int
-    pairs: np.ndarray
-    views: np.ndarray
-    hidden: np.ndarray
-    actions: np.ndarray
+# Called with a side, its views ``VIEW[n]`` (valid only during the call), and the other side's hand in each, ``int64[n]``.
+Log = Callable[[int, np.ndarray, np.ndarray], None]
 
 
 class _Log(Observer):
-    def __init__(self, log: Callable[[SideDecisions], None]):
+    def __init__(self, log: Log):
         self.log = log
 
     def before_actions(self, play: Lockstep, side: int, rows: np.ndarray, views: np.ndarray) -> None:
-        hidden = play.states["hands"][rows, 1 - views["seat"].astype(np.int64)]
-        self.log(SideDecisions(side, play.jobs_at[rows] // 2, views, hidden, play.actions))
+        self.log(side, views, play.states["hands"][rows, 1 - views["seat"].astype(np.int64)])
 
 
 def watch_hands(
@@ -52,7 +34,7 @@ def watch_hands(
     pairs: int,
     seed: int,
     domain: Domain,
-    log: Callable[[SideDecisions], None],
+    log: Log | None = None,
     scores: np.ndarray | None = None,
 ) -> np.ndarray:
     """Plays single hands on mirrored deals, all at once.
@@ -74,7 +56,8 @@ def watch_hands(
     """
     jobs = mirrored_jobs(domain, seed, 0, pairs)
     statistics = Statistics(len(jobs))
-    play = Lockstep(players, rules, jobs, len(jobs), HAND, observers=[_Log(log), statistics])
+    observers = [statistics] if log is None else [_Log(log), statistics]
+    play = Lockstep(players, rules, jobs, len(jobs), HAND, observers=observers)
     if scores is not None:
         play.states["score"] = scores
     play.run()

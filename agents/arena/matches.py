@@ -328,7 +328,7 @@ def play_match(
 
     Raises:
         GinError: if a name or a program does not exist, or a value is out of range.
-        KeyboardInterrupt: after an interrupt before a pair was finished; its message says which hands were won until then.
+        KeyboardInterrupt: after an interrupt before a pair was finished.
     """
     check_integer("pairs", pairs, 1)
     given = {"rules": rules, "unit": unit, "seed": seed}
@@ -373,29 +373,20 @@ def _collect(
 ) -> MatchResult:
     """Joins parts until the last one or an interrupt."""
     finished: list[Part] = []
-    hands = ""
     interrupted = False
     try:
         for part in parts:
             interrupted = not part.complete
             if not len(part.games):
-                hands = _hands_won(names, part)
                 break
             finished.append(part)
     except KeyboardInterrupt:
         interrupted = True
     if not finished:
-        raise KeyboardInterrupt(f"interrupted before a pair of {settings.unit} was finished{hands}")
+        raise KeyboardInterrupt(f"interrupted before a pair of {settings.unit} was finished")
     result = join_parts(names, settings, finished, pairs, series)
     result.interrupted = interrupted
     return result
-
-
-def _hands_won(names: tuple[str, str], part: Part) -> str:
-    """What became of the hands of a part without a finished pair, in words; nothing if none had ended."""
-    ended = int(part.stats["hands"][0])
-    won = " and ".join(f"{name} {count:,}" for name, count in zip(names, part.stats["won"].tolist(), strict=True))
-    return f"; of {ended:,} hands that had ended, which are no fair sample, these were won: {won}" if ended else ""
 
 
 def _series_of(players: Iterable[Player], pairs: int) -> int:

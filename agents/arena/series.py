@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
 
 import numpy as np
 
@@ -24,33 +22,6 @@ from ginenv.tables.players import BasePlayer, Player
 
 # Called with the player's final views, the series, and the numbers of the hands that ended.
 AfterHands = Callable[[np.ndarray, np.ndarray, np.ndarray], None]
-
-
-# Not shared with other threads, whose hands are reported by those who gave them the work.
-_counters: ContextVar[tuple[Callable[[int], None], ...]] = ContextVar("counters", default=())
-
-
-@contextmanager
-def counting_hands(tick: Callable[[int], None]) -> Iterator[None]:
-    """Inside this context, ``tick`` is called with the number of hands ended so far in all series: the progress of a long benchmark."""
-    done = 0
-
-    def count(hands: int) -> None:
-        nonlocal done
-        done += hands
-        tick(done)
-
-    before = _counters.set((*_counters.get(), count))
-    try:
-        yield
-    finally:
-        _counters.reset(before)
-
-
-def report_hands(hands: int) -> None:
-    """Tells all counters that hands have ended: now, in an earlier run, or in another process."""
-    for count in _counters.get():
-        count(hands)
 
 
 class PlayersBySeries(BasePlayer):
@@ -108,7 +79,6 @@ class _Points(Observer):
             self.meter.points[series] = 0.0
         if self.after is not None:
             self.after(views[0], series, hands)
-        report_hands(len(rows))
 
 
 def play_series(

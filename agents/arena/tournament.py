@@ -11,17 +11,16 @@ import hashlib
 import itertools
 import json
 import sys
-import zipfile
-import zlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
-from agents.arena.configs import TournamentConfig, read_rules_argument
+from agents.arena.configs import TournamentConfig
 from agents.arena.executors import run_tasks
 from agents.arena.matches import MatchSettings, Part, Side, check_names, join_parts, learns, play_part, read_side
 from agents.arena.results import MatchResult, add_stats, rates, versions
@@ -29,7 +28,6 @@ from agents.arena.statistics import GAME_RESULT, PLAY_STATS
 from agents.estimates import Estimate
 from agents.files import check_own, parse_json, read_json_object, write_atomic, write_json, writing
 from agents.interrupts import defer_interrupts
-from agents.programs.player import BotLimits
 from agents.rating import bradley_terry, rating_dict
 from ginenv.errors import GinError, quoted
 from ginenv.tables.player_names import PlayerSpec
@@ -54,8 +52,8 @@ class Block:
         return f"{self.a:03}-{self.b:03}-{self.first:07}.npz"
 
 
-def _version_of(side: Side, players: Sequence[Player]) -> dict[str, str]:
-    """Hashes of the files in the directories that a player's name refers to: they may hold another player later.
+def _version_of(side: Side, players: Sequence[Player]) -> dict[str, Any]:
+    """What a player's name refers to and may be another player later: hashes of files, and the settings of a search.
 
     Args:
         side: the parsed name.
@@ -63,7 +61,10 @@ def _version_of(side: Side, players: Sequence[Player]) -> dict[str, str]:
     """
     if not isinstance(side, PlayerSpec) or side.kind == "cmd":
         return {}
-    hashes = {}
+    hashes: dict[str, Any] = {}
+    # Includes the current defaults of settings that are left out.
+    if settings := getattr(players[0], "search_settings", None):
+        hashes[side.text] = settings
     if side.kind == "py":
         source = sys.modules[side.argument.partition(":")[0]].__file__
         hashes[side.argument] = hashlib.sha256(Path(str(source)).read_bytes()).hexdigest()
@@ -98,26 +99,11 @@ class Tournament:
         self.specs = list(config.players.values())
         self.sides = [read_side(spec) for spec in self.specs]
         made = {spec: check_names(side) for spec, side in zip(self.specs, self.sides, strict=True)}
-        # Includes the current defaults of searches whose settings are left out.
-        self.searches: dict[str, dict[str, Any]] = {
-            spec: settings
-            for spec, players in made.items()
-            for player in players
-            if (settings := getattr(player, "search_settings", None))
-        }
         self.learners = [spec for spec, players in made.items() if any(map(learns, players))]
-        self.versions_of: dict[str, str] = {}
+        self.versions_of: dict[str, Any] = {}
         for spec, side in zip(self.specs, self.sides, strict=True):
             self.versions_of |= _version_of(side, made[spec])
-        self.settings = MatchSettings(
-            rules=read_rules_argument(config.rules),
-            unit=config.unit,
-            seed=config.seed,
-            batch=config.batch,
-            forfeit=config.forfeit,
-            luck=config.luck,
-            limits=BotLimits.for_lines(config.seconds),
-        )
+        self.settings = config.match_settings(config.unit)
         self.directory = config.out
         if self.learners and config.pairs < _LEARNERS_BLOCKS * config.block:
             raise GinError(
@@ -130,9 +116,7 @@ class Tournament:
         """Claims the directory; raises if it holds another tournament, because the blocks of both would be mixed."""
         played = {key: value for key, value in self.config.model_dump(mode="json").items() if key not in _FREE}
         played["rules_hash"] = self.settings.rules.hash
-        played["weights"] = self.versions_of
-        if self.searches:
-            played["searches"] = self.searches
+        played["versions_of"] = self.versions_of
         digest = hashlib.sha256(json.dumps(played, sort_keys=True).encode()).hexdigest()[:12]
         path = self.directory / "tournament.json"
         if path.exists():
@@ -226,7 +210,7 @@ class Tournament:
                 faults = parse_json(stored["faults"].tobytes())
                 salt = stored["salt"].tobytes().decode("ascii", "replace")
                 part = Part(stored["games"], stored["stats"], stored["seconds"], faults, luck, salt=salt)
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
             raise GinError(f"the block {path} is damaged ({error}); without this file it is played again") from None
         if part.games.dtype != GAME_RESULT or part.stats.dtype != PLAY_STATS or len(part.games) != 2 * block.pairs:
             raise GinError(f"the block {path} is of another version; without this file it is played again")
@@ -256,7 +240,7 @@ class Tournament:
             result.faults = [
                 {**fault, "player": called.get(fault["player"], fault["player"])} for fault in result.faults
             ]
-        return Standings(self.names, self.specs, matches, missing, self.config, self.versions_of, self.searches)
+        return Standings(self.names, self.specs, matches, missing, self.config, self.versions_of)
 
 
 # Settings that change no result.
@@ -273,8 +257,7 @@ class Standings:
         matches: results by (a, b) with a < b.
         missing: number of blocks that have not been played.
         config: settings of the tournament.
-        versions_of: hashes of the files that the players' names refer to.
-        searches: settings of the players that search, by ``specs``.
+        versions_of: hashes of the files that the players' names refer to, and the settings of those that search.
     """
 
     names: list[str]
@@ -282,8 +265,7 @@ class Standings:
     matches: dict[tuple[int, int], MatchResult]
     missing: int
     config: TournamentConfig
-    versions_of: dict[str, str] = field(default_factory=dict)
-    searches: dict[str, dict[str, Any]] = field(default_factory=dict)
+    versions_of: dict[str, Any]
 
     def __post_init__(self) -> None:
         """Rates the players; ``order`` lists them with the strongest first."""
@@ -316,7 +298,6 @@ class Standings:
             "versions": versions(),
             "config": self.config.model_dump(mode="json", exclude={"out"}),
             "versions_of": self.versions_of,
-            "searches": self.searches,
             "blocks_missing": self.missing,
             "ratings": {self.names[i]: rating_dict(self.ratings[i]) for i in self.order},
             "styles": {self.names[i]: self.rates(i) for i in self.order},

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from concurrent.futures import Executor
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import tyro
-from pydantic import Field
 from rich.console import Console
 
-from agents.arena.configs import Processes, num_games, read_rules_argument
+from agents.arena.configs import MatchOptions, Processes, num_games
 from agents.arena.executors import open_executor
 from agents.arena.matches import MatchSettings, check_names, play_match
 from agents.arena.results import MatchResult
 from agents.cli import INTERRUPTED
 from agents.files import check_writable, write_json, writing
 from agents.interrupts import defer_interrupts
-from agents.programs.player import BotLimits
 from agents.reports.terminal import (
     check_forfeits,
     match_tables,
@@ -37,37 +35,25 @@ ALL = (*PANEL, "camper", "knocker", "network", "level-1", "level-2", "level-3", 
 USUAL_GAMES = 2000
 
 
-class MatchConfig(Processes):
+class MatchConfig(MatchOptions, Processes):
     """A match of two players, or of one against each of several.
 
     Attributes:
         players: names, checkpoint directories, or cmd:"PROGRAM ARGUMENTS" for a program that speaks the line protocol.
         against: opponents of the only player, each in a match of its own; ``all`` for those that ship (random, easy, simple,
             formula, camper, knocker, network, level-1 to level-4).
-        rules: a preset, one with changes (``eaai,target=200``), or rules as JSON.
         games: number of games to play (rounded up to pairs); 2000 when neither games nor hands is given.
         hands: play this many single hands (rounded up to pairs) instead of games.
-        seed: seed of deals and players; the same seed gives the same result (with an outside program, the same seed and salt do).
         salt: salt of an earlier match with an outside program, from its results file, to replay its deals; a new one when left empty.
-        batch: games played at once in each process; affects speed and memory, never the result.
-        forfeit: what an outside program loses when it fails: the whole game, or the hand.
-        seconds: time limit of an outside program for each line of questions, and the least it gets for getting ready.
-        luck: measure luck and subtract it from the estimates.
         card: write the figures on the card of the first player, a network's directory; earlier ones of the same opponent and rules go.
         out: JSON file for the results.
     """
 
     players: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="PLAYER [PLAYER]")]
     against: tuple[str, ...] = ()
-    rules: str = "eaai"
     games: int | None = None
     hands: int | None = None
-    seed: int = Field(0, ge=0)
     salt: str = ""
-    batch: int = Field(2048, gt=0)
-    forfeit: Literal["game", "hand"] = "game"
-    seconds: float = Field(10.0, gt=0)
-    luck: bool = True
     card: bool = False
     out: Path = Path("runs/evaluate.json")
 
@@ -82,20 +68,6 @@ class MatchConfig(Processes):
             return [name for name in (ALL if self.against else PANEL) if name != self.players[0]]
         return list(self.players[1:] or self.against)
 
-    @property
-    def settings(self) -> MatchSettings:
-        """The settings that all its matches share."""
-        return MatchSettings(
-            read_rules_argument(self.rules),
-            unit="hands" if self.hands else "games",
-            seed=self.seed,
-            salt=self.salt,
-            batch=self.batch,
-            forfeit=self.forfeit,
-            limits=BotLimits.for_lines(self.seconds),
-            luck=self.luck,
-        )
-
 
 def evaluate(config: MatchConfig, details: bool = False) -> int | None:
     """Plays two players against each other on mirrored deals, or one against several (random, easy, simple, formula, or --against).
@@ -108,7 +80,7 @@ def evaluate(config: MatchConfig, details: bool = False) -> int | None:
     """
     opponents = config.opponents
     count = num_games(config.games, config.hands, USUAL_GAMES)
-    pairs, settings = (count + 1) // 2, config.settings
+    pairs, settings = (count + 1) // 2, config.match_settings("hands" if config.hands else "games", config.salt)
     check_writable(config.out)
     check_names(*config.players, *opponents)
     if config.card:

@@ -10,7 +10,7 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 from tyro.extras import SubcommandApp
 
-from agents.arena.configs import num_games, read_rules_argument
+from agents.arena.configs import num_games
 from agents.arena.executors import open_executor
 from agents.arena.matches import MatchSettings, check_names
 from agents.datasets.source import PlayedGames, RecordedGames
@@ -18,6 +18,7 @@ from agents.datasets.store import INTERRUPTED, WriteResult, check_games, open_ga
 from agents.files import check_writable
 from agents.programs.player import BotLimits, fault_text
 from agents.reports.terminal import counted, plain_console, progress_bar, this_command
+from ginenv.engine.rules import get_rules
 from ginenv.errors import GinError, must_be
 from ginenv.tables.player_names import short_name
 
@@ -47,7 +48,7 @@ def play(
         other: name of the other; the same one for play against itself.
         games: number of games; 1000 when neither games nor hands is given.
         hands: play this many single hands instead of games.
-        rules: a preset, one with changes (``eaai,target=200``), or rules as JSON.
+        rules: a preset, or one with changes (``eaai,target=200``).
         seed: seed of deals and players.
         seconds: time limit of an outside program for each line of questions, and the least it gets for getting ready.
         out: file to write.
@@ -57,7 +58,7 @@ def play(
     if seconds <= 0:
         raise GinError(must_be("seconds", "more than 0", seconds))
     unit, limits = "hands" if hands else "games", BotLimits.for_lines(seconds)
-    settings = MatchSettings(read_rules_argument(rules), unit, seed, limits=limits).guarded(player, other)
+    settings = MatchSettings(get_rules(rules), unit, seed, limits=limits).guarded(player, other)
     check_writable(out)
     check_names(player, other)
     about = {

@@ -7,12 +7,12 @@ from typing import Annotated
 import tyro
 from pydantic import Field
 
-from agents.arena.configs import read_rules_argument
 from agents.arena.conformance import check, stages
 from agents.config import Config
 from agents.programs.player import BotLimits
 from agents.programs.process import split_command
 from agents.reports.terminal import counted, plain_console, progress_bar
+from ginenv.engine.rules import get_rules
 from ginenv.errors import GinError
 from ginenv.tables.player_names import parse_player, player_names
 
@@ -23,7 +23,7 @@ class ConformConfig(Config):
     Attributes:
         program: the program and its arguments, with or without cmd: or NAME=cmd: in front.
         hands: hands in each stage of the check.
-        rules: play these rules alone: a preset, one with changes, or rules as JSON; every phase of the protocol when left empty.
+        rules: play these rules alone: a preset, or one with changes; every phase of the protocol when left empty.
         seconds: time limit for getting ready, and for each line.
     """
 
@@ -46,7 +46,7 @@ def conform(config: ConformConfig) -> None:
     split_command(command)
     limits = BotLimits(start_seconds=config.seconds, seconds=config.seconds)
     console = plain_console()
-    rules = read_rules_argument(config.rules) if config.rules else None
+    rules = get_rules(config.rules) if config.rules else None
     with progress_bar(console, len(stages(rules)), "playing through every phase") as tick:
         found = check(command, config.hands, limits, tick, rules)
     decisions = ", ".join(f"{phase} {count:,}" for phase, count in found.decisions.items())

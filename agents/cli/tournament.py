@@ -34,7 +34,6 @@ _CHANGES = f"keys of it changed on the command line:\n{describe_keys(TournamentC
 def tournament(
     config: Annotated[Path, Positional, arg(metavar="CONFIG.yaml")],
     changes: Annotated[list[str], Positional, arg(metavar="[KEY=VALUE ...]", help=_CHANGES)],
-    seconds: float | None = None,
     workers: int = 1,
     details: bool = False,
 ) -> int | None:
@@ -45,12 +44,10 @@ def tournament(
     Args:
         config: YAML file of the tournament.
         changes: see ``_CHANGES``.
-        seconds: time limit of an outside program for each line of questions, instead of the file's.
         workers: number of processes.
         details: also show how often each beats each other.
     """
-    limits = [] if seconds is None else [f"seconds={seconds}"]
-    settings = load_config(config, [*changes, *limits], TournamentConfig)
+    settings = load_config(config, changes, TournamentConfig)
     played = Tournament(settings)
     console = plain_console()
     with defer_interrupts():

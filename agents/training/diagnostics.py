@@ -1,4 +1,4 @@
-"""TensorBoard's diagnostics of a run besides its strength: play, beliefs, and calibration of the critic.
+"""TensorBoard's diagnostics of a run besides its strength: play, and calibration of the critic.
 
 They are computed whenever the panel is measured, from the last batch and from hands that the averaged actor plays against itself. A run
 is the same with and without them. What a network believes in single hands is in the browser (``gin web``, *Watch* and *Analysis*).
@@ -14,7 +14,6 @@ import torch
 from agents.arena.hand_log import watch_hands
 from agents.deal_streams import Domain
 from agents.network.player import NetworkPlayer
-from agents.reports.beliefs import NUM_TURNS, BeliefMeter
 from agents.training.batch import finished, generalised_advantages
 from agents.training.learner import Learner
 from agents.training.ppo import log_probabilities, relative_entropy
@@ -132,10 +131,5 @@ def write_diagnostics(writer: SummaryWriter, learner: Learner) -> None:
         if np.ptp(predicted) > 1e-5 * np.abs(predicted).max():
             slope, offset = np.polyfit(predicted, real, 1)
             scalars("calibration", {"slope": slope, "offset": offset})
-    meter = BeliefMeter(actor, _PAIRS)
-    style = watch_hands((player, NetworkPlayer(actor, seed=12)), rules, _PAIRS, 0, Domain.SELECT, meter)
+    style = watch_hands((player, NetworkPlayer(actor, seed=12)), rules, _PAIRS, 0, Domain.SELECT)
     scalars("style", style_figures(style))
-    for turn in range(1, NUM_TURNS + 1):
-        if meter.views[turn - 1] >= 30:
-            scalars(f"belief/turn_{turn:02}", {"network": meter.loss(turn).mean, "counting": meter.counted(turn).mean})
-            scalars("belief_below_counting", {f"turn_{turn:02}": meter.below(turn).mean})

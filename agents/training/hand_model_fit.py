@@ -21,7 +21,7 @@ from rich.console import Console
 from torch import Tensor
 from tyro.conf import Positional, arg
 
-from agents.arena.hand_log import SideDecisions, watch_hands
+from agents.arena.hand_log import watch_hands
 from agents.deal_streams import Domain
 from agents.files import writing
 from agents.network.checkpoint import read_metadata
@@ -80,13 +80,11 @@ def positions(player: Player, opponent: Player, hands: int, seed: int) -> tuple[
     pairs = (hands + 1) // 2
     seen, hidden = [], []
 
-    def keep(decisions: SideDecisions) -> None:
-        if decisions.side == 0:
-            sampled = (rng.random(len(decisions.views)) < SAMPLED_FRACTION) & (
-                decisions.views["phase"] <= PHASE_DISCARD
-            )
-            seen.append(decisions.views[sampled].copy())
-            hidden.append(decisions.hidden[sampled])
+    def keep(side: int, views: np.ndarray, hands: np.ndarray) -> None:
+        if side == 0:
+            sampled = (rng.random(len(views)) < SAMPLED_FRACTION) & (views["phase"] <= PHASE_DISCARD)
+            seen.append(views[sampled].copy())
+            hidden.append(hands[sampled])
 
     scores = rng.integers(0, 100, (2 * pairs, 2))
     watch_hands((player, opponent), get_rules("eaai"), pairs, seed, Domain.TRAIN, keep, scores)

@@ -7,14 +7,15 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import torch
 from markupsafe import Markup
 from starlette.responses import Response
 
+from agents.network.inputs import observe_views
 from agents.network.player import NetworkPlayer
 from agents.play.display_names import display_opponent
 from agents.play.moves import action_words
 from agents.play.options import variation
-from agents.reports.beliefs import belief_logits
 from agents.web.form_fields import integer_field, seed_of
 from agents.web.options import opponents
 from agents.web.pages import belief_map, table_picture
@@ -40,7 +41,9 @@ def _beliefs(moment: Moment) -> list[Markup]:
     if moment.hand.is_over:
         return []
     views = np.concatenate([moment.hand.view(seat) for seat in (0, 1)])
-    chances = 1 / (1 + np.exp(-belief_logits(_network(), views).astype(np.float64)))
+    actor = _network()
+    logits = actor(torch.from_numpy(observe_views(views, actor.heuristic_features)), "belief").numpy()
+    chances = 1 / (1 + np.exp(-logits.astype(np.float64)))
     hands = moment.hand.state["hands"][0]
     return [belief_map(views[seat], chances[seat], int(hands[1 - seat])) for seat in (0, 1)]
 

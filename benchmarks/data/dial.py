@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from rich.console import Console
 
-from agents.arena.series import PlayersBySeries, counting_hands, play_series
+from agents.arena.series import PlayersBySeries, play_series
 from agents.deal_streams import Domain
 from agents.files import write_json
 from agents.levels.coach import LESSON
@@ -93,9 +93,11 @@ def main() -> None:
     ladder, network = shipped_ladder(), read_metadata(DATA.parent / "network")["weights_sha256"]
     curve = curve_of_a_hand()
     head = {"command": COMMAND, "network": network, "rules": "eaai", "hands": SERIES * HANDS, "seed": SEED}
-    console, each = Console(), len(ladder.ratings) * SERIES * HANDS
-    with progress_bar(console, NUM_PLACES * each, "hands") as tick, counting_hands(tick):
-        places = [measure(place, ladder) for place in range(NUM_PLACES)]
+    console, places = Console(), []
+    with progress_bar(console, NUM_PLACES, "places") as tick:
+        for place in range(NUM_PLACES):
+            places.append(measure(place, ladder))
+            tick(len(places))
     # A place further up is never weaker.
     rising = np.maximum.accumulate([row["points"] for row in places], axis=0)
     for row, points in zip(places, rising, strict=True):
