@@ -22,8 +22,7 @@ from tests.support.programs import ROOT
 mcp = pytest.importorskip("mcp")
 
 from agents.serve.mcp import HandTools  # noqa: E402
-from agents.serve.players import SharedPlayer  # noqa: E402
-from agents.serve.sessions import Limits, Sessions  # noqa: E402
+from agents.serve.sessions import Opponent, Sessions  # noqa: E402
 
 GIN = ["-c", "from agents.cli import main; main()", "serve", "--mcp"]
 
@@ -68,20 +67,20 @@ def test_a_client_plays_hands(tmp_path):
 
 
 def test_after_a_cancelled_call_it_is_the_players_turn(tmp_path, monkeypatch):
-    thinks, real = asyncio.Event(), SharedPlayer.decide
+    thinks, real = asyncio.Event(), Opponent.decide
 
     async def slow(*arguments):
         thinks.set()
         await asyncio.sleep(60)
 
     async def play() -> None:
-        tools = HandTools(Sessions(tmp_path, Limits()))
+        tools = HandTools(Sessions(tmp_path))
 
         async def text_of(name: str, **arguments: object) -> str:
             return (await tools.call_tool(name, arguments)).content[0].text
 
         legal = legal_in(await text_of("new_hand"))
-        monkeypatch.setattr(SharedPlayer, "decide", slow)
+        monkeypatch.setattr(Opponent, "decide", slow)
         playing = asyncio.ensure_future(text_of("play", hand=1, action=legal[-1]))
         # After a draw there is nothing to wait for yet.
         while not thinks.is_set():
@@ -89,7 +88,7 @@ def test_after_a_cancelled_call_it_is_the_players_turn(tmp_path, monkeypatch):
                 playing = asyncio.ensure_future(text_of("play", hand=1, action=legal_in(playing.result())[-1]))
             await asyncio.sleep(0.01)
         playing.cancel()
-        monkeypatch.setattr(SharedPlayer, "decide", real)
+        monkeypatch.setattr(Opponent, "decide", real)
         text = await text_of("view", hand=1)
         assert "The opponent" in text and (legal_in(text)[0] or "is over" in text)
 

@@ -66,15 +66,6 @@ class Beliefs(Config):
         record[0] = self.mean, square(self.precision), self.hands
         return record
 
-    def check_room(self) -> None:
-        """Refuses what can be read, but would be out of range once play has added hands to it.
-
-        Raises:
-            ValueError: if that is so.
-        """
-        if self.hands > MAX_HANDS / 2 or max(map(abs, (*self.mean, *self.precision))) > _LARGEST / 2:
-            raise ValueError("its numbers are too large")
-
 
 class Learned(Beliefs):
     """What a level has learned of the game: its own biases.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -244,24 +244,6 @@ class LevelPlayer(BasePlayer):
         except LevelError as error:
             # A full disk must not end a game: what was learned before is kept, on disk and in memory.
             warnings.warn(str(error), stacklevel=2)
-
-
-def act_together(player: LevelPlayer, asked: Sequence[tuple[LevelPlayer, np.ndarray, np.ndarray]]) -> list[np.ndarray]:
-    """The actions of one level with the memories of several people, decided in one call.
-
-    Args:
-        player: the level.
-        asked: the level with each memory, the views ``VIEW[n]``, and the slots ``int64[n]``.
-    """
-    if player.search is not None:
-        return [each.act(views, slots) for each, views, slots in asked]
-    manners = [each.manner(slots, len(views)) for each, views, slots in asked]
-    behaviours, biases = (np.concatenate(parts) for parts in zip(*manners, strict=True))
-    actions, _, logits = player.choose(np.concatenate([views for _, views, _ in asked]), behaviours, biases)
-    ends = np.cumsum([len(views) for _, views, _ in asked])[:-1]
-    for (each, views, slots), rows in zip(asked, np.split(logits, ends), strict=True):
-        each.note(views, slots, rows)
-    return np.split(actions, ends)
 
 
 def _in_torch(actor: Actor) -> FrozenActor:

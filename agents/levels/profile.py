@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from filelock import FileLock
@@ -116,45 +116,6 @@ def _parse(text: bytes, name: str) -> _File:
     if not isinstance(values, dict):
         raise ConfigError("it does not hold a JSON object")
     return parse_config(values, _File, name)
-
-
-def export_opponent(home: Path, level: Level, opponent: str) -> dict[str, Any]:
-    """What a level has learned of one opponent and of the game, as plain values that ``import_opponent`` reads.
-
-    Raises:
-        LevelError: if the level's file is damaged.
-    """
-    file = _read(profile_path(home, level), level.name)
-    name = canonical_name(opponent, file.opponents)
-    chosen = {name: file.opponents[name]} if name in file.opponents else {}
-    return file.model_copy(update={"opponents": chosen}).model_dump()
-
-
-def import_opponent(home: Path, level: Level, opponent: str, text: bytes) -> None:
-    """Replaces what a level knows of an opponent, and of the game, by what was exported, under whatever name.
-
-    Raises:
-        LevelError: if the text is damaged, of another level, not about one opponent, or such that no hand could be added to it; or if the
-            file cannot be written.
-    """
-    try:
-        found = _parse(text, "memory")
-        for each in found.opponents.values():
-            each.choices.check_room()
-            if each.strength is not None and abs(sum(each.strength.posterior) - 1) > 0.01:
-                raise ConfigError("its ratings' probabilities do not add up to 1")
-            if each.strength is not None and each.strength.hands > MAX_HANDS / 2:
-                raise ConfigError(f"it counts more than {MAX_HANDS // 2:,} hands")
-        if found.learned is not None:
-            found.learned.check_room()
-    except ValueError as error:
-        raise LevelError(f"this memory is damaged or of another version ({error})") from None
-    if found.level != level.name or len(found.opponents) != 1:
-        raise LevelError(
-            f"a memory of {level.name} holds one opponent; this one is of {quoted(found.level)}, and holds {len(found.opponents)}"
-        )
-    [record] = found.opponents.values()
-    _change(profile_path(home, level), level, opponent, lambda file: (record, found.learned))
 
 
 def _change(

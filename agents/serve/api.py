@@ -2,42 +2,34 @@
 
 from __future__ import annotations
 
-import asyncio
 import secrets
-from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from pathlib import Path as FilePath
-from typing import Annotated, Any, TypeVar, cast
+from typing import Annotated, Any
 
 from fastapi import FastAPI, Path, Request, Security
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
-from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field
 from starlette.authentication import AuthenticationBackend, AuthenticationError
 from starlette.exceptions import HTTPException
 from starlette.middleware.authentication import AuthenticationMiddleware
+from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp
 
-from agents.files import JsonError, parse_json
-from agents.levels.level import Level
-from agents.levels.profile import export_opponent, import_opponent, reset_level
+from agents.levels.profile import reset_level
 from agents.levels.sentences import describe_learning
 from agents.play.allowed import names_for_all
-from agents.player_names import check_name
 from agents.programs.events import VERSION
 from agents.programs.messages import Act, Action, AnswerList, Error, GameEntry, Message, RulesField, sentence_of
-from agents.serve.players import memory_directory
-from agents.serve.sessions import MAX_HANDS, BusyError, HostGames, LimitError, NotFoundError, Sessions, Table
+from agents.serve.sessions import MAX_HANDS, HostGames, LimitError, NotFoundError, Sessions, Table
 from ginenv.engine.rules import get_rules
 from ginenv.errors import GinError, quoted
 
-# Bytes of a body, and of one that is too large.
-MAX_BODY, _DRAINED = 1 << 20, 1 << 24
-_Result = TypeVar("_Result")
+_MAX_BODY = 1 << 20
 
 PlayerName = Annotated[str, Field(min_length=1, max_length=200, examples=["level-2"])]
 PersonName = Annotated[str, Field(min_length=1, max_length=20, examples=["Ann"])]
@@ -46,13 +38,18 @@ Person = Annotated[str, Path(min_length=1, max_length=20)]
 LevelName = Annotated[str, Path(min_length=1, max_length=200)]
 
 
-class NewSession(Message):
-    """What a host says of the games that it will ask about: the player, the rules, and whom the player meets."""
+class NewTable(Message):
+    """The player, the rules, and whom the player meets: a level remembers a person with a name."""
 
     player: PlayerName = "level-2"
     rules: RulesField = get_rules("eaai")
-    seed: int = Field(0, ge=0, lt=2**63)
     person: PersonName | None = None
+
+
+class NewSession(NewTable):
+    """The same of the games that a host deals; the seed is for random words that the host does not send."""
+
+    seed: int = Field(0, ge=0, lt=2**63)
 
 
 class SessionOpened(Message):
@@ -67,14 +64,6 @@ class SessionAct(Act):
     """Questions and news about the games of a session."""
 
     games: Annotated[list[GameEntry], Field(max_length=MAX_HANDS)]
-
-
-class NewTable(Message):
-    """The opponent, the rules, and who plays: a level remembers a person with a name."""
-
-    player: PlayerName = "level-2"
-    rules: RulesField = get_rules("eaai")
-    person: PersonName | None = None
 
 
 class TableAction(Message):
@@ -100,57 +89,11 @@ class Server(Message):
 
 
 class Memory(Message):
-    """What a level has learned of a person: in words, and as an export that the same address takes back."""
+    """What a level has learned of a person, in words."""
 
     level: str
     person: str
     words: str
-    export: dict[str, Any]
-
-
-class _SafeRequest(Request):
-    """A request whose body is bounded, read by the one reader of JSON and checked, in a thread: others do not wait for it."""
-
-    body_model: TypeAdapter[Any]
-
-    async def stream(self) -> AsyncGenerator[bytes, None]:
-        read = 0
-        async for chunk in super().stream():
-            read += len(chunk)
-            if read <= MAX_BODY:
-                yield chunk
-            elif read > _DRAINED:
-                # A client that is still sending would not read the answer, but not for ever.
-                break
-        if read > MAX_BODY:
-            raise HTTPException(413, f"the body is too large; at most {MAX_BODY} bytes are read")
-
-    async def json(self) -> Any:
-        return await asyncio.to_thread(self._read, await self.body())
-
-    def _read(self, body: bytes) -> Any:
-        try:
-            return self.body_model.validate_python(parse_json(body))
-        except JsonError as error:
-            raise HTTPException(400, f"the body is not JSON: {error}") from None
-        except ValidationError as error:
-            raise HTTPException(422, sentence_of(error.errors(include_url=False, include_input=False))) from None
-
-
-class _SafeRoute(APIRoute):
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        handler = super().get_route_handler()
-        if self.body_field is None:
-            return handler
-        # FastAPI takes a body that is of its model already as it is.
-        model = TypeAdapter[Any](cast(Any, self.body_field.field_info.annotation))
-
-        async def handle(request: Request) -> Response:
-            safe = _SafeRequest(request.scope, request.receive)
-            safe.body_model = model
-            return await handler(safe)
-
-        return handle
 
 
 class _Token(AuthenticationBackend):
@@ -174,7 +117,7 @@ def _problem(status: int, message: str, headers: Mapping[str, str] | None = None
 
 
 # What goes wrong, and the status that says so.
-_STATUSES = {NotFoundError: 404, BusyError: 409, LimitError: 429, GinError: 422, TimeoutError: 503}
+_STATUSES = {NotFoundError: 404, LimitError: 429, GinError: 422, TimeoutError: 503}
 _TOO_LONG = "this takes too long; what has begun is finished all the same"
 
 
@@ -218,17 +161,17 @@ def make_app(sessions: Sessions, token: str, origins: Sequence[str] = ()) -> ASG
         responses={"default": {"model": Error, "description": "What cannot be done, and why; nothing has changed"}},
         dependencies=[Security(HTTPBearer(auto_error=False))],
     )
-    app.router.route_class = _SafeRoute
     for kind in _STATUSES:
         app.add_exception_handler(kind, _failed)
     app.add_exception_handler(HTTPException, _http_problem)
     app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_middleware(RequestBodyLimitMiddleware, max_body_size=_MAX_BODY)
     app.add_middleware(AuthenticationMiddleware, backend=_Token(token), on_error=_refused)
     # Outside of the token: a browser asks without it whether its page may ask.
     app.add_middleware(
         CORSMiddleware,
         allow_origins=origins,
-        allow_methods=("GET", "POST", "PUT", "DELETE"),
+        allow_methods=("GET", "POST", "DELETE"),
         allow_headers=("Authorization", "Content-Type"),
         allow_private_network=True,
     )
@@ -237,7 +180,7 @@ def make_app(sessions: Sessions, token: str, origins: Sequence[str] = ()) -> ASG
     async def server() -> Any:
         """What this server offers."""
         players = [*names_for_all(), *sessions.allowed]
-        return {"protocol": VERSION, "players": players, "sessions": sessions.limits.sessions}
+        return {"protocol": VERSION, "players": players, "sessions": sessions.most}
 
     _add_sessions(app, sessions)
     _add_tables(app, sessions)
@@ -249,10 +192,9 @@ def _add_sessions(app: FastAPI, sessions: Sessions) -> None:
     @app.post("/sessions", status_code=201, response_model=SessionOpened)
     async def open_session(body: NewSession) -> Any:
         """Opens a session with a player, which then answers a host's questions."""
-        async with asyncio.timeout(sessions.limits.seconds):
-            opponent = await sessions.opponent(body.player, body.person)
+        opponent = await sessions.opponent(body.player, body.person)
         key = sessions.add(HostGames(opponent, body.rules, body.seed))
-        return {"session": key, "protocol": VERSION, "name": opponent.shared.player.name}
+        return {"session": key, "protocol": VERSION, "name": opponent.player.name}
 
     @app.post("/sessions/{session}/act", response_model=AnswerList)
     async def ask_session(session: Key, body: SessionAct) -> Response:
@@ -264,11 +206,7 @@ def _add_sessions(app: FastAPI, sessions: Sessions) -> None:
     async def last_answer(session: Key) -> Response:
         """The last answer again: after one that was lost, or a request that took too long."""
         games = sessions.find(session, HostGames)
-        if games.busy:
-            raise BusyError("the last message is still being answered")
-        if games.answer is None:
-            raise NotFoundError("this session has not been asked anything yet")
-        return JSONResponse(games.answer)
+        return JSONResponse(await sessions.in_turn(games, games.last_answer))
 
     @app.delete("/sessions/{session}", status_code=204)
     async def close_session(session: Key) -> None:
@@ -283,8 +221,7 @@ def _add_tables(app: FastAPI, sessions: Sessions) -> None:
     @app.post("/tables", status_code=201, response_model=TableState)
     async def open_table(body: NewTable) -> Response:
         """Begins a game against a player; the server deals."""
-        async with asyncio.timeout(sessions.limits.seconds):
-            table = Table(await sessions.opponent(body.player, body.person), body.rules)
+        table = Table(await sessions.opponent(body.player, body.person), body.rules)
         key = sessions.add(table)
         try:
             await sessions.in_turn(table, table.go_on)
@@ -315,35 +252,19 @@ def _add_tables(app: FastAPI, sessions: Sessions) -> None:
 
 
 def _add_memories(app: FastAPI, sessions: Sessions) -> None:
-    async def use(level: str, person: str, work: Callable[..., _Result], *more: Any) -> _Result:
-        name = check_name(person, "a person's")
-        async with asyncio.timeout(sessions.limits.seconds):
-            player = await sessions.player(level)
-            return await player.run(work, memory_directory(sessions.home, name), player.level.level, name, *more)
-
     # Names may hold a slash.
     address = "/people/{person:path}/memories/{level:path}"
 
     @app.get(address, response_model=Memory)
-    async def read_memory(person: Person, level: LevelName) -> Response:
+    async def read_memory(person: Person, level: LevelName) -> Any:
         """What a level has learned of a person."""
-        words = await use(level, person, describe_learning)
-        export = await use(level, person, export_opponent)
-        return JSONResponse({"level": level, "person": person, "words": words, "export": export})
-
-    @app.put(address, status_code=204)
-    async def import_memory(person: Person, level: LevelName, body: dict[str, Any], request: Request) -> None:
-        """Replaces what a level knows of a person by an export."""
-        if "opponents" not in body:
-            raise HTTPException(422, "opponents: missing; a memory is what GET of this address answers under 'export'")
-        await use(level, person, import_opponent, await request.body())
+        player, directory, name = await sessions.memory(level, person)
+        words = await sessions.run(describe_learning, directory, player.level, name)
+        return {"level": level, "person": person, "words": words}
 
     @app.delete(address, status_code=204)
     async def reset_memory(person: Person, level: LevelName) -> None:
         """Lets a level forget a person."""
-        await use(level, person, _forget)
-
-
-def _forget(directory: FilePath, level: Level, person: str) -> None:
-    if directory.exists():
-        reset_level(directory, level)
+        player, directory, _ = await sessions.memory(level, person)
+        if directory.exists():
+            await sessions.run(reset_level, directory, player.level)

@@ -12,7 +12,7 @@ import tyro
 
 from agents.play.store import default_home
 from agents.serve.api import make_app
-from agents.serve.sessions import Limits, Sessions
+from agents.serve.sessions import Sessions
 from agents.web.listening import listen, make_server
 from ginenv.errors import GinError, check_integer, must_be
 from ginenv.tables.player_names import parse_player
@@ -31,8 +31,6 @@ def run(
     allow: tyro.conf.UseAppendAction[tuple[str, ...]] = (),
     allow_origin: tyro.conf.UseAppendAction[tuple[str, ...]] = (),
     sessions: int = 2000,
-    per_person: int = 8,
-    idle: float = 1800.0,
     seconds: float = 30.0,
 ) -> None:
     """Players over HTTP, for programs in any language: the messages of the line protocol, as JSON.
@@ -47,8 +45,6 @@ def run(
         allow: a program (cmd:PROGRAM) or the directory of a checkpoint or a level that may play; may be given several times.
         allow_origin: an origin, such as https://cards.example, whose pages may ask from a browser; may be given several times.
         sessions: most sessions and tables at once.
-        per_person: most of these with one person.
-        idle: seconds after which a session that is not used may end.
         seconds: time limit of a request.
     """
     check_integer("--port", port, 0, 65535)
@@ -58,8 +54,7 @@ def run(
         # Nothing else is sent by a browser.
         if not re.fullmatch(r"https?://[^/?#@\s]+|null", origin):
             raise GinError(must_be("--allow-origin", "an origin such as https://cards.example, without a path", origin))
-    limits = Limits(sessions, per_person, idle_seconds=idle, seconds=seconds)
-    served = Sessions(home or default_home(), limits, allow)
+    served = Sessions(home or default_home(), sessions, seconds, allow)
     if mcp:
         from agents.serve.mcp import serve
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Collection
@@ -15,24 +14,26 @@ from typing import Any, TypeVar
 import numpy as np
 
 from agents.levels.player import LevelPlayer
+from agents.levels.profile import Profile
 from agents.play.allowed import check_allowed
 from agents.play.game import Game
 from agents.play.session import Session
 from agents.play.store import UnsavedPlayer
-from agents.player_names import casefolded, check_name
+from agents.player_names import check_name, file_name
 from agents.programs.events import HandEvents, may_play, question
 from agents.programs.messages import Act
 from agents.programs.responder import Hands, answer_texts
 from agents.programs.views import read_views
-from agents.serve.players import SharedPlayer
 from ginenv.engine.actions import parse_action
 from ginenv.engine.rules import Rules
 from ginenv.errors import GinError, quoted
-from ginenv.tables.players import make_player
+from ginenv.tables.players import Player, ask_player, make_player, show_hands
 
 # Games that one host may have in play, and in one message; and different players at once.
 MAX_HANDS, _MAX_PLAYERS = 64, 16
-_ONE = np.zeros(1, np.int64)
+# Seconds after which what nobody uses ends.
+_IDLE = 1800.0
+_Result = TypeVar("_Result")
 _Open = TypeVar("_Open", "Table", "HostGames")
 
 
@@ -40,29 +41,8 @@ class NotFoundError(GinError):
     """There is no such session, table, person or level."""
 
 
-class BusyError(GinError):
-    """An earlier request is still being answered."""
-
-
 class LimitError(GinError):
     """More is open, or asked at once, than one server keeps."""
-
-
-@dataclass
-class Limits:
-    """What one server keeps.
-
-    Attributes:
-        sessions: sessions and tables at once.
-        per_person: of these, with one person.
-        idle_seconds: after so long without a request a session may end.
-        seconds: for one request.
-    """
-
-    sessions: int = 2000
-    per_person: int = 8
-    idle_seconds: float = 1800.0
-    seconds: float = 30.0
 
 
 @dataclass
@@ -70,24 +50,28 @@ class Opponent:
     """A player of ours, as one table or host has it.
 
     Attributes:
+        player: the player, with the memory of the person if there is one.
+        person: whom it remembers; empty for the player that all share.
         number: of the table or host; its games have slots of their own among all games.
-        remembering: the player with a person's memory; ``None`` for the shared one.
+        run: runs a function in the one thread in which players compute, so that none is ever used by two at once.
     """
 
-    shared: SharedPlayer
+    player: Player
     person: str
     number: int
-    remembering: LevelPlayer | None
+    run: Callable[..., Awaitable[Any]]
 
     async def decide(self, views: np.ndarray) -> np.ndarray:
-        """The actions for ``VIEW[n]``."""
-        return await self.shared.decide(views, np.full(len(views), self.number, np.int64), self.remembering)
+        """The actions for ``VIEW[n]``; raises ``GinError`` if the player fails."""
+        return await self.run(ask_player, self.player, views, self._slots(views))
 
     async def observe(self, views: np.ndarray) -> None:
         """Shows the player hands that ended; what it learns is on disk before this returns."""
-        if self.remembering is not None and len(views):
-            slots = np.full(len(views), self.number, np.int64)
-            await self.shared.run(self.remembering.observe_hands, views, slots)
+        if self.person and len(views):
+            await self.run(show_hands, self.player, views, self._slots(views))
+
+    def _slots(self, views: np.ndarray) -> np.ndarray:
+        return np.full(len(views), self.number, np.int64)
 
 
 class _Seat:
@@ -95,46 +79,45 @@ class _Seat:
 
     Attributes:
         opponent: the player of ours.
-        is_over: whether it is a game that is over: it counts against no limit, and ends when its place is needed.
+        turn: held by the request that is being answered.
+        is_over: whether it is a game that is over: it ends when its place is needed.
     """
 
     is_over = False
 
     def __init__(self, opponent: Opponent) -> None:
         self.opponent = opponent
-        self.used, self.busy = time.monotonic(), False
-
-    def finish(self, error: object = None) -> None:
-        """Ends a request; what went wrong has been reported to whoever waited for it."""
-        self.busy, self.used = False, time.monotonic()
+        self.used, self.turn = time.monotonic(), asyncio.Lock()
 
 
 class HostGames(_Seat):
-    """A host that deals and keeps the rules, and asks a player of ours.
-
-    Attributes:
-        answer: the last answer, until the next message is accepted.
-    """
+    """A host that deals and keeps the rules, and asks a player of ours."""
 
     def __init__(self, opponent: Opponent, rules: Rules, seed: int) -> None:
         super().__init__(opponent)
-        self.hands = Hands(rules, seed)
-        self.answer: dict[str, Any] | None = None
+        self._hands = Hands(rules, seed)
+        self._answer: dict[str, Any] | None = None
 
     async def act(self, message: Act) -> dict[str, Any]:
         """Answers a message, which changes nothing where it is refused."""
         # In a thread: the longest messages take seconds.
-        questions = await asyncio.to_thread(self.hands.read, message.games)
-        if len(self.hands.readers) > MAX_HANDS:
-            self.hands.readers.clear()
+        questions = await asyncio.to_thread(self._hands.read, message.games)
+        if len(self._hands.readers) > MAX_HANDS:
+            self._hands.readers.clear()
             raise LimitError(f"a session has at most {MAX_HANDS} games in play; these are forgotten")
         await self.opponent.observe(questions.finals)
         answers: list[dict[str, Any]] = []
         if len(questions.views):
             actions = await self.opponent.decide(questions.views)
             answers = answer_texts(questions.views, questions.slots, actions)
-        self.answer = answer = {"type": "answers", "id": message.id, "answers": answers}
-        return answer
+        self._answer = {"type": "answers", "id": message.id, "answers": answers}
+        return self._answer
+
+    async def last_answer(self) -> dict[str, Any]:
+        """The answer to the last message that was accepted."""
+        if self._answer is None:
+            raise NotFoundError("this session has not been asked anything yet")
+        return self._answer
 
 
 class Table(_Seat):
@@ -147,7 +130,7 @@ class Table(_Seat):
     def __init__(self, opponent: Opponent, rules: Rules, one_hand: bool = False) -> None:
         super().__init__(opponent)
         self.session, self._one_hand = Session(UnsavedPlayer(opponent.person or "you")), one_hand
-        self.session.begin(Game.begin(rules, opponent.shared.player.name, easy=False))
+        self.session.begin(Game.begin(rules, opponent.player.name, easy=False))
         self._hand_events: HandEvents | None = None
         # Since the last accepted action, and whether they have been part of an answer.
         self._events: list[dict[str, Any]] = []
@@ -224,51 +207,60 @@ class Sessions:
 
     Args:
         home: directory of what players learn.
-        limits: the limits.
+        most: sessions and tables at once.
+        seconds: for one request.
         allowed: further players that may play, by the names that the command line gave.
     """
 
-    def __init__(self, home: Path, limits: Limits, allowed: Collection[str] = ()) -> None:
-        self.home, self.limits, self.allowed = home, limits, allowed
+    def __init__(self, home: Path, most: int = 2000, seconds: float = 30.0, allowed: Collection[str] = ()) -> None:
+        self.home, self.most, self.seconds, self.allowed = home, most, seconds, allowed
         self._pool = ThreadPoolExecutor(1)
-        # Each is loaded in a thread of its own, so that nobody waits for another's player.
-        self._loaders = ThreadPoolExecutor(_MAX_PLAYERS)
-        self._players: dict[str, asyncio.Task[SharedPlayer]] = {}
+        self._players: dict[str, asyncio.Task[Player]] = {}
         self._open: dict[str, Table | HostGames] = {}
         self._opened = 0
 
-    async def player(self, name: str) -> SharedPlayer:
-        """The player of a name, which is loaded when it is first needed.
+    async def player(self, name: str) -> Player:
+        """The player of a name, which is loaded when it is first needed; it learns nothing.
 
         Raises:
             GinError: if it may not play here, or cannot be made.
             LimitError: if there are too many different players.
+            TimeoutError: if loading it takes longer than a request may.
         """
         check_allowed(name, self.allowed)
         if name not in self._players:
             if len(self._players) >= _MAX_PLAYERS:
                 raise LimitError(f"at most {_MAX_PLAYERS} different players play at once")
-            self._players[name] = loading = asyncio.ensure_future(self._load(name))
+            # In a thread, so that nobody waits for another's player.
+            make = asyncio.to_thread(make_player, name, 0, learn=False, adapt=False, numpy=True)
+            self._players[name] = loading = asyncio.create_task(make)
             loading.add_done_callback(lambda done: self._forget_failed(name, done))
         # Whoever stops waiting leaves it to the next.
-        return await asyncio.shield(self._players[name])
+        return await asyncio.wait_for(asyncio.shield(self._players[name]), self.seconds)
 
-    async def _load(self, name: str) -> SharedPlayer:
-        make = functools.partial(make_player, name, 0, learn=False, adapt=False, numpy=True)
-        return SharedPlayer(await asyncio.get_running_loop().run_in_executor(self._loaders, make), self._pool)
-
-    def _forget_failed(self, name: str, loading: asyncio.Task[SharedPlayer]) -> None:
+    def _forget_failed(self, name: str, loading: asyncio.Task[Player]) -> None:
         if loading.cancelled() or loading.exception():
             del self._players[name]
 
+    async def memory(self, name: str, person: str) -> tuple[LevelPlayer, Path, str]:
+        """A level, where it keeps what it learns of a person, and the person's name; raises like ``player``, or if it is no level."""
+        person, player = check_name(person, "a person's"), await self.player(name)
+        if not isinstance(player, LevelPlayer):
+            raise GinError(f"{player.name} keeps no memory; only levels do")
+        return player, self.home / "people" / file_name(person), person
+
+    async def run(self, function: Callable[..., _Result], *arguments: Any) -> _Result:
+        """Runs a function in the players' thread."""
+        return await asyncio.get_running_loop().run_in_executor(self._pool, function, *arguments)
+
     async def opponent(self, name: str, person: str | None = None) -> Opponent:
-        """A player for somebody; raises like ``player``, or ``GinError`` if it keeps no memory of people."""
-        shared, remembering = await self.player(name), None
+        """A player for somebody; raises like ``player`` and, for a person, like ``memory``."""
+        player = await self.player(name)
         if person is not None:
-            person = check_name(person, "a person's")
-            remembering = await shared.run(shared.remembering, self.home, person)
+            level, directory, person = await self.memory(name, person)
+            player = await self.run(lambda: level.with_profile(Profile(directory, level.level, person)))
         self._opened += 1
-        return Opponent(shared, person or "", self._opened, remembering)
+        return Opponent(player, person or "", self._opened, self.run)
 
     def add(self, seat: Table | HostGames) -> str:
         """Keeps what has been opened; returns its id, which nobody can guess.
@@ -276,18 +268,13 @@ class Sessions:
         Raises:
             LimitError: if too many are open.
         """
-        # Nothing is waited for, so that requests at the same time cannot pass the limits together.
-        oldest, limits = time.monotonic() - self.limits.idle_seconds, self.limits
-        self._open = {key: each for key, each in self._open.items() if each.busy or each.used >= oldest}
-        if len(self._open) >= limits.sessions:
-            self._open = {key: each for key, each in self._open.items() if each.busy or not each.is_over}
-        if len(self._open) >= limits.sessions:
-            raise LimitError(f"{limits.sessions} sessions are open, as many as one server keeps")
-        if person := seat.opponent.person:
-            others = [each for each in self._open.values() if not each.is_over]
-            count = sum(casefolded(each.opponent.person) == casefolded(person) for each in others)
-            if count >= limits.per_person:
-                raise LimitError(f"{person!r} has {count} sessions open, as many as one person may have")
+        # Nothing is waited for, so that requests at the same time cannot pass the limit together.
+        oldest = time.monotonic() - _IDLE
+        self._open = {key: each for key, each in self._open.items() if each.turn.locked() or each.used >= oldest}
+        if len(self._open) >= self.most:
+            self._open = {key: each for key, each in self._open.items() if not each.is_over}
+        if len(self._open) >= self.most:
+            raise LimitError(f"{self.most} sessions are open, as many as one server keeps")
         key = secrets.token_urlsafe(12)
         self._open[key] = seat
         return key
@@ -311,12 +298,12 @@ class Sessions:
         """Does one thing at a time for a table or a host; what takes longer than a request may is finished all the same.
 
         Raises:
-            BusyError: if an earlier request is not finished.
             TimeoutError: if it takes longer than a request may.
         """
-        if seat.busy:
-            raise BusyError("this session is busy with another request; its requests come one after the other")
-        seat.busy = True
-        task = asyncio.ensure_future(work())
-        task.add_done_callback(lambda done: seat.finish(done.cancelled() or done.exception()))
-        return await asyncio.wait_for(asyncio.shield(task), self.limits.seconds)
+
+        async def finish() -> Any:
+            async with seat.turn:
+                seat.used = time.monotonic()
+                return await work()
+
+        return await asyncio.wait_for(asyncio.shield(asyncio.create_task(finish())), self.seconds)
