@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from agents.rating import DATA
-from benchmarks.tables import Rows, Table
+from benchmarks.tables import RESULTS, Rows, Table
 from ginenv.engine.rule_texts import PRESET_TEXTS, RULE_TEXTS
 from ginenv.tables import info
 from ginenv.view.encoding import FACTS, PLANES
@@ -96,6 +96,20 @@ def _rungs() -> list[dict[str, Any]]:
     return sorted(rungs, key=lambda rung: -rung["rating"])
 
 
+def _leaderboard() -> list[dict[str, Any]]:
+    files = sorted((RESULTS.parent / "leaderboard").glob("*.json"))
+    return sorted(
+        (json.loads(path.read_text(encoding="utf-8")) for path in files), key=lambda row: -row["score"]["mean"]
+    )
+
+
+LEADERBOARD = {
+    "leaderboard": Table(
+        "player | score | trained or chosen on | ginenv",
+        [Rows(_leaderboard(), "`{player}` | {score:percent} | {trained_on} | {versions[ginenv]}", "*")],
+    ),
+}
+
 RATINGS = {
     "ladder": Table(
         "rung | rating (95 %)", [Rows(_rungs(), "`{name}` | {rating:+.0f} ({low:+.0f} to {high:+.0f})", "*")]
@@ -118,6 +132,7 @@ ENVIRONMENT = {
 PAGES: dict[str, dict[str, list[Table | str]]] = {
     "README.md": {name: [table] for name, table in README.items()},
     "docs/results.md": {name: [table] for name, table in FIGURES.items()},
+    "docs/benchmark.md": {name: [table] for name, table in LEADERBOARD.items()},
     "docs/rating.md": {name: [table] for name, table in RATINGS.items()},
     "docs/environment.md": ENVIRONMENT,
     "docs/rules.md": {

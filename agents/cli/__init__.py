@@ -52,6 +52,7 @@ COMMANDS = {
     "train": Command("agents.cli.train:train", "trains an agent by self-play and exports it", False, extra="train"),
     "export": Command("agents.cli.networks:export", "NETWORK DIRECTORY: a copy with its card, or for apps"),
     "evaluate": Command("agents.cli.evaluate:evaluate", "A B: a match; A --against B C ...: several", extra="match"),
+    "bench": Command("agents.cli.bench:bench", "PLAYER: six fixed opponents, one score, one file", extra="match"),
     "rate": Command("agents.cli.rate:rate", "PLAYER: a rating by few hands, for expensive players", extra="match"),
     "tournament": Command("agents.cli.tournament:tournament", "CONFIG.yaml: everyone against everyone", extra="match"),
     "exploit": Command("agents.cli.measure:exploit", "PLAYER: trains best responses against a player", False),

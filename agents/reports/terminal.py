@@ -159,19 +159,22 @@ def check_forfeits(results: Iterable[MatchResult]) -> None:
 
 def opponents_tables(results: list[MatchResult]) -> list[Table]:
     """How a player plays against several, and its results."""
-    headings = ("hands drawn", "gin", "deadwood at a knock")
-    places = [[label for label, _, _ in RATES].index(heading) for heading in headings]
+    some = ("hands drawn", "gin", "deadwood at a knock")
+    places = [[label for label, _, _ in RATES].index(heading) for heading in some]
     rates = [rate_texts(result.rates_of(0)) for result in results]
     play = [
         (result.names[1], result.hand_share.text(percent=True), *(texts[place] for place in places))
         for result, texts in zip(results, rates, strict=True)
     ]
-    won = [(result.names[1], result.share.text(percent=True), result.points.text()) for result in results]
-    title = f"{results[0].names[0]}, {counted(results[0].pairs, 'mirrored pair')} each"
-    table = _filled(title, ("against", f"{results[0].unit} won", "points per hand"), won)
+    won = [
+        (result.names[1], f"{result.pairs:,}", result.share.text(percent=True), result.points.text())
+        for result in results
+    ]
+    headings = ("against", "mirrored pairs", f"{results[0].unit} won", "points per hand")
+    table = _filled(results[0].names[0], headings, won)
     faults = {fault_text(fault): None for result in results for fault in result.faults}
     table.caption, table.caption_justify = escape("\n".join(faults)) or None, "left"
-    return [_filled("how it plays", ("against", "hands won", *headings), play), table]
+    return [_filled("how it plays", ("against", "hands won", *some), play), table]
 
 
 def standings_tables(standings: Standings) -> list[Table]:

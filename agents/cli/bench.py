@@ -1,0 +1,126 @@
+"""``gin bench``: a player against six fixed opponents on fixed deals, and one file that a leaderboard can hold."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import tyro
+from pydantic import Field
+
+from agents.arena.configs import Processes
+from agents.arena.executors import open_executor
+from agents.arena.matches import MatchSettings, check_names, play_match
+from agents.arena.results import MatchResult
+from agents.estimates import Estimate, ratio
+from agents.files import check_writable, write_json, writing
+from agents.interrupts import defer_interrupts
+from agents.programs.player import BotLimits
+from agents.reports.terminal import (
+    check_forfeits,
+    opponents_tables,
+    plain_console,
+    print_result,
+    progress_bar,
+    results_document,
+)
+from ginenv.errors import GinError
+
+# Other opponents, deals or rules would make another benchmark, with another number.
+BENCH_VERSION = 1
+OPPONENTS = ("simple", "formula", "knocker", "camper", "level-2:learn=false", "network")
+PAIRS, SEED = 1000, 7000
+# What a file says of each match; how the sides play is left out.
+_KEPT = ("players", "rules", "unit", "seed", "salts", "pairs", "hands", "share", "points_per_hand", "faults")
+
+
+class BenchConfig(Processes):
+    """A player on the benchmark.
+
+    Attributes:
+        player: its name, a checkpoint's directory, or cmd:"PROGRAM ARGUMENTS".
+        name: what a leaderboard calls it (the player when left out).
+        trained_on: which of these opponents or deals it was trained or chosen on, in words ("none" if none).
+        minutes: most minutes of play, shared by the six matches; one that is not over then counts with the pairs that are.
+        seconds: time limit of an outside program for each line of questions.
+        out: JSON file for the results.
+    """
+
+    player: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="PLAYER")]
+    name: str = ""
+    trained_on: str = "not said"
+    minutes: float = Field(15, gt=0)
+    seconds: float = Field(10.0, gt=0)
+    out: Path = Path("runs/bench.json")
+
+
+def bench(config: BenchConfig, details: bool = False) -> None:
+    """Plays a player against six fixed opponents on fixed mirrored deals; the mean share of games, less luck, is its score.
+
+    The figures repeat to the digit, unless the time limit ends a match. Files of this command are rows of the leaderboard.
+
+    Args:
+        config: the player.
+        details: also show how it plays.
+    """
+    check_writable(config.out)
+    check_names(config.player, *OPPONENTS)
+    console = plain_console()
+    # Few games at once, so that some are over when the time is.
+    settings = MatchSettings(seed=SEED, batch=256, limits=BotLimits.for_lines(config.seconds))
+    results: list[MatchResult] = []
+    with defer_interrupts() as interrupts:
+        with open_executor(config.workers) as executor:
+            for number, opponent in enumerate(OPPONENTS):
+                until = time.monotonic() + 60 * config.minutes / len(OPPONENTS)
+                with progress_bar(console, 2 * PAIRS, f"{number + 1} of {len(OPPONENTS)}: {opponent}") as tick:
+                    progress = _until(until, tick)
+                    results.append(
+                        play_match(
+                            config.player,
+                            opponent,
+                            pairs=PAIRS,
+                            executor=executor,
+                            progress=progress,
+                            settings=settings,
+                        )
+                    )
+                if interrupts.requested:
+                    raise KeyboardInterrupt(f"{number} of {len(OPPONENTS)} matches were finished; a score needs all")
+        found = score(results)
+        document = results_document(results)
+        document["matches"] = [{key: match[key] for key in _KEPT} for match in document["matches"]]
+        about = {"bench": BENCH_VERSION, "player": config.name or config.player, "trained_on": config.trained_on}
+        try:
+            with writing(config.out):
+                write_json(config.out, document | about | {"score": found.to_dict(), "minutes": config.minutes})
+        finally:
+            print_result(console, opponents_tables(results), details)
+    console.print(f"score: {found.text(percent=True)}; results: {config.out}", markup=False, soft_wrap=True)
+    check_forfeits(results)
+
+
+def _until(until: float, tick: Callable[[int], Any]) -> Callable[[int], None]:
+    """Reports progress, and ends a match when its time is over."""
+
+    def progress(done: int) -> None:
+        tick(done)
+        if time.monotonic() > until:
+            raise KeyboardInterrupt
+
+    return progress
+
+
+def score(results: list[MatchResult]) -> Estimate:
+    """The mean of the shares of games, over the pairs that all matches have; all are played on the same deals, so clusters are deals."""
+    pairs = min(result.pairs for result in results)
+    if not pairs:
+        raise GinError("no pair of games was finished")
+    scores = np.mean([result.pair_scores[:pairs] for result in results], axis=0)
+    # Where the player learns, the pairs of a series depend on each other.
+    series = np.arange(0, pairs, max(1, *(result.series_pairs for result in results)))
+    ones = np.ones(pairs)
+    return ratio(np.add.reduceat(scores, series), np.add.reduceat(ones, series)).within(0.0, 1.0)

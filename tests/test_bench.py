@@ -1,0 +1,42 @@
+"""The benchmark: one file, the same to the digit, whatever the number of processes; and what a time limit leaves."""
+
+import json
+from itertools import count
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from agents import cli
+from agents.arena import matches
+from agents.cli import bench
+from tests.support.refusals import refuses
+
+
+def run(out: Path, *more: str) -> dict:
+    cli.run("gin", "bench", ["easy", "--name", "mine", "--trained-on", "none", "--out", str(out), *more])
+    return json.loads(out.read_text())
+
+
+def test_a_score_repeats_to_the_digit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench, "PAIRS", 6)
+    monkeypatch.setattr(bench, "OPPONENTS", ("simple", "camper"))
+    first, again = run(tmp_path / "a.json"), run(tmp_path / "b.json")
+    del first["command"], again["command"]
+    assert first == again
+    shares = [match["share"]["mean"] for match in first["matches"]]
+    assert first["score"]["mean"] == pytest.approx(sum(shares) / 2, abs=2e-6)
+    assert (first["player"], first["trained_on"], first["bench"]) == ("mine", "none", bench.BENCH_VERSION)
+    assert [match["players"][1] for match in first["matches"]] == ["simple", "camper"]
+
+
+def test_a_time_limit_leaves_the_pairs_that_are_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench, "OPPONENTS", ("simple",))
+    # A clock that counts half-moves of the tables.
+    monkeypatch.setattr(matches, "_PROGRESS_SECONDS", -1)
+    monkeypatch.setattr(bench, "time", SimpleNamespace(monotonic=count().__next__))
+    found = run(tmp_path / "short.json", "--minutes", "10")["matches"][0]
+    assert 0 < found["pairs"] < bench.PAIRS
+    with refuses(SystemExit):
+        run(tmp_path / "nothing.json", "--minutes", "0.1")
+    assert not (tmp_path / "nothing.json").exists()
