@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
+import yaml
 
 from agents.cli.evaluate import MatchConfig, evaluate
 from agents.cli.networks import export
@@ -74,6 +75,12 @@ def test_measured_strength_is_stored_with_its_interval(checkpoint: Path, tmp_pat
     before, other, after = measure("random", 4), measure("easy", 4), measure("random", 6)
     text = (copy / CARD).read_text()
     assert before not in text and other in text and after in text
+    # What a hub of models reads.
+    header = yaml.safe_load(text.split("---\n")[1])
+    results = header["model-index"][0]["results"]
+    assert header["library_name"] == "ginenv" and header["model-index"][0]["name"] == "copy"
+    assert [one["dataset"]["name"] for one in results] == ["eaai against easy", "eaai against random"]
+    assert all(0 <= one["metrics"][0]["value"] <= 100 for one in results)
     # From its JSON alone from then on.
     assert write_card(copy) == text == model_card(copy)
     assert make_player(str(copy))
