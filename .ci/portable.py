@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-# Engine and environments.
-TESTS = "rules engine cards melds scoring text env vector interfaces".split()
+# Engine, environments, matches, the table in the terminal, training in one process.
+TESTS = "rules engine cards melds scoring text env vector interfaces matches play training learner".split()
 
 
 def main() -> None:

@@ -45,8 +45,8 @@ def read_bytes(path: str | Path, most: int = MAX_BYTES) -> bytes:
     Raises:
         OSError: if it cannot be read, is not a regular file, or is larger than ``most``.
     """
-    # Without O_NONBLOCK, opening a pipe would wait until somebody writes into it.
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    # Without O_NONBLOCK, opening a pipe would wait until somebody writes into it. On Windows there is none, but two kinds of files.
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     with open(descriptor, "rb") as file:
         about = os.fstat(descriptor)
         if stat.S_ISDIR(about.st_mode):
@@ -140,7 +140,7 @@ def write_atomic(path: str | Path, write: Callable[[str], object], private: bool
 def _new_beside(path: Path, mode: int) -> str:
     """Makes an empty file in the same directory, under a name that ``_drop_left_over`` knows."""
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode))
+    os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
     return str(temporary)
 
 
@@ -195,7 +195,8 @@ def replacing(directory: Path, keep: bool = False) -> Iterator[Path]:
 
 
 def _flush(path: str | Path) -> None:
-    with open(path, "rb") as file:
+    # Windows flushes only what may be written.
+    with open(path, "rb" if os.name == "posix" else "r+b") as file:
         os.fsync(file.fileno())
 
 

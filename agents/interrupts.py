@@ -9,7 +9,7 @@ that writes the match holds them around both.
 
 from __future__ import annotations
 
-import atexit
+import _thread
 import os
 import signal
 import stat
@@ -25,8 +25,8 @@ def _in_main_thread() -> bool:
     return threading.current_thread() is threading.main_thread()
 
 
-# Whether an interrupt waits for a compilation or an import to end.
-_is_waiting = False
+# The interrupt that waits for a compilation or an import to end, and looks again later.
+_waiting: threading.Timer | None = None
 
 # In these modules Python runs under code that drops an exception or turns it into another: the compiler, and libraries that are
 # being loaded.
@@ -35,33 +35,27 @@ _NOT_RAISED_IN = ("numba", "llvmlite", "_frozen_importlib", "importlib")
 
 def interrupt(signum: int, frame: FrameType | None) -> None:
     """A signal handler that raises ``KeyboardInterrupt``; during a compilation or an import, it waits until that is done."""
-    global _is_waiting
+    global _waiting
     leave_terminal(signum)
     while frame is not None:
         if frame.f_globals.get("__name__", "").partition(".")[0] in _NOT_RAISED_IN:
-            _is_waiting = True
-            # Looks again later. A program that ends before is not to be killed by the alarm, which Python no longer handles then.
-            atexit.unregister(_forget_alarm)
-            atexit.register(_forget_alarm)
-            signal.signal(signal.SIGALRM, interrupt)
-            signal.setitimer(signal.ITIMER_REAL, 0.1)
+            take_interrupt()
+            _waiting = threading.Timer(0.1, _thread.interrupt_main, (signum,))
+            _waiting.daemon = True
+            _waiting.start()
             return
         frame = frame.f_back
-    _is_waiting = False
+    _waiting = None
     raise KeyboardInterrupt
-
-
-def _forget_alarm() -> None:
-    signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def take_interrupt() -> bool:
     """Whether an interrupt waits for a compilation or an import to end; the caller takes it over."""
-    global _is_waiting
-    waiting, _is_waiting = _is_waiting, False
-    if waiting:
-        _forget_alarm()
-    return waiting
+    global _waiting
+    waiting, _waiting = _waiting, None
+    if waiting is not None:
+        waiting.cancel()
+    return waiting is not None
 
 
 # Handlers that would raise KeyboardInterrupt; others, such as a training run's, are left alone.
@@ -176,6 +170,10 @@ def allow_interrupts() -> Iterator[None]:
 @contextmanager
 def ignore_interrupts_in_child() -> Iterator[None]:
     """Processes started within this context get nothing that a terminal sends to all processes of a program, until they unblock it."""
+    if not hasattr(signal, "pthread_sigmask"):
+        # On Windows they ignore it once they run.
+        yield
+        return
     before = signal.pthread_sigmask(signal.SIG_BLOCK, FROM_TERMINAL)
     try:
         yield

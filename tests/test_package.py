@@ -15,10 +15,10 @@ import pytest
 import yaml
 
 import ginenv
-from agents import cli
 from agents.arena.configs import TournamentConfig
 from agents.cli import EXTRAS
 from agents.config import SHIPPED, ConfigError, load_config
+from agents.programs.process import BotFault, LineProcess
 from tests.support.refusals import refuses
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -218,13 +218,16 @@ def test_a_match_of_bots_loads_no_training_no_levels_and_no_network(tmp_path: Pa
 
 # What Python lacks on Windows; the libraries are imported before, since they look at the platform's name.
 WITHOUT_POSIX = """
-import os, signal, sys, time
-import gymnasium, multiprocessing, numba, numpy, subprocess, tempfile, PIL.Image
+import os, select, signal, sys, time
+import gymnasium, multiprocessing, numba, numpy, subprocess, tempfile, PIL.Image, filelock, platformdirs
 numba.njit(lambda: 0)()
-for name in ("chown", "fork", "geteuid", "getgid", "getuid", "kill", "killpg", "lchown", "mkfifo", "openpty", "register_at_fork", "setsid"):
+platformdirs.user_data_path()
+LISTED = "chown fork geteuid getgid getuid kill killpg lchown mkfifo openpty register_at_fork sched_getaffinity setsid"
+for name in LISTED.split():
     delattr(os, name)
 for name in ("SIGALRM", "SIGHUP", "SIGKILL", "alarm", "pthread_sigmask", "setitimer"):
     delattr(signal, name)
+del select.poll
 for name in ("fcntl", "grp", "pwd", "resource", "termios", "tty"):
     sys.modules[name] = None
 """
@@ -235,7 +238,34 @@ def test_environments_play_without_posix() -> None:
     assert "ginenv.envs.env" in loaded(WITHOUT_POSIX + IN_HAND_ENV.format(opponent="simple") + "env.close()")
 
 
-def test_commands_without_posix_name_the_platforms(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(os, "fork")
-    with refuses(SystemExit, "Linux", "macOS"):
-        cli.run("gin", "evaluate", ["simple", "formula"])
+@pytest.mark.parametrize(
+    ("words", "library"),
+    [
+        (("evaluate", "simple", "formula", "--hands", "2"), "rich"),
+        (("play", "--new", "--player", "Ann", "--opponent", "simple", "--home", "home"), "rich"),
+        (("analyse", "--seed", "3", "--players", "simple", "easy"), "torch"),
+        (("train", "--config", "smoke", "--set", "decisions=9000", "eval_games=20"), "torch.utils.tensorboard"),
+    ],
+    ids=lambda words: words[0],
+)  # fmt: skip
+def test_commands_run_without_posix(words: tuple[str, ...], library: str, tmp_path: Path) -> None:
+    code = (
+        f"import {library}, torch.distributed\n" * (library != "rich")
+        + WITHOUT_POSIX
+        + "from agents.cli import main; main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words],
+        cwd=tmp_path,
+        input="quit\n",
+        capture_output=True,
+        text=True,
+        env=os.environ,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_program_without_posix_names_the_platforms(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("select.poll")
+    with refuses(BotFault, "Linux", "macOS"):
+        LineProcess("program")

@@ -170,7 +170,8 @@ def _start_worker() -> None:
     """Prepares a worker: the parent catches interrupts and ends its workers, which close their players on the way out."""
     for number in FROM_TERMINAL:
         signal.signal(number, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, FROM_TERMINAL)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, FROM_TERMINAL)
     signal.signal(signal.SIGTERM, _leave)
     # Several threads in each of several processes would only wait for each other.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -185,7 +186,7 @@ def _exit_with_parent() -> None:
         os.kill(os.getpid(), signal.SIGTERM)
         time.sleep(_ENDING_SECONDS)
         # The compiler drops the exception that a signal raises.
-        os.kill(os.getpid(), signal.SIGKILL)
+        os._exit(1)
 
 
 def _leave(*_: object) -> None:

@@ -94,8 +94,6 @@ def run(program: str, command: str, arguments: Sequence[str]) -> None:
     """
     name = program if program == f"{command}.py" else f"{program} {command}"
     chosen = COMMANDS[command]
-    if not hasattr(os, "fork"):
-        sys.exit(f"{name}: gin needs Linux or macOS (on Windows: WSL); the environments of ginenv also work on Windows")
     try:
         os.getcwd()
     except FileNotFoundError:
@@ -162,11 +160,12 @@ def _exit_when_unread() -> Iterator[None]:
             # Not left to the interpreter's shutdown, which would complain.
             print(end="", flush=True)
     except BrokenPipeError as broken:
-        output = select.poll()
-        output.register(1, 0)
-        if not output.poll(0):
-            # Another pipe broke: a bug of this program.
-            raise
+        if hasattr(select, "poll"):
+            output = select.poll()
+            output.register(1, 0)
+            if not output.poll(0):
+                # Another pipe broke: a bug of this program.
+                raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         before = broken.__context__
         if before is not None and not isinstance(before, BrokenPipeError | SystemExit):

@@ -84,6 +84,8 @@ class LineProcess:
     """
 
     def __init__(self, command: str, farewell: bytes = b"", seconds: float = 0.0):
+        if not hasattr(select, "poll"):
+            raise BotFault("cannot start", "outside programs need Linux or macOS (on Windows: WSL)")
         try:
             words = split_command(command)
             self._process = subprocess.Popen(words, -1, None, PIPE, PIPE, PIPE, start_new_session=True)

@@ -8,7 +8,7 @@ unread.
 from __future__ import annotations
 
 import asyncio
-import resource
+import os
 import socket
 from functools import partial
 from typing import Any
@@ -19,6 +19,11 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ginenv.errors import GinError
+
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None
 
 # Connections in all, where the system allows as many open files; and the files that everything else may need.
 _MAX_CONNECTIONS, _RESERVED_FILES = 1024, 192
@@ -35,7 +40,9 @@ def listen(host: str, port: int) -> socket.socket:
         # 40 ms for an acknowledgement of its headers.
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listening = socket.socket(family, kind, protocol)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if os.name == "posix":
+            # Elsewhere it would share the port with another program.
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)
         listening.listen(_BACKLOG)
         return listening
@@ -52,8 +59,9 @@ def make_server(app: ASGIApp, keep_alive: int = 5) -> uvicorn.Server:
         app: the application.
         keep_alive: seconds that a connection without requests stays open.
     """
-    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = _MAX_CONNECTIONS if files == resource.RLIM_INFINITY else min(_MAX_CONNECTIONS, files - _RESERVED_FILES)
+    most = _MAX_CONNECTIONS
+    if resource is not None and (files := resource.getrlimit(resource.RLIMIT_NOFILE)[0]) != resource.RLIM_INFINITY:
+        most = min(most, files - _RESERVED_FILES)
     # No access log: it would name people, or show a token. No warnings: a stranger's bad request causes one each.
     return uvicorn.Server(
         uvicorn.Config(
