@@ -23,7 +23,6 @@ from ginenv.engine.rules import get_rules
 from ginenv.errors import GinError
 from ginenv.hands.hand import Hand
 from ginenv.tables.players import BasePlayer, Player, make_player
-from ginenv.view.view import VIEW
 from tests.support.refusals import refuses
 from tests.support.web_scenes import plain
 
@@ -127,7 +126,7 @@ def test_it_comes_down_to_a_weak_opponent_and_up_to_a_strong_one():
     ends = {}
     for name in ("random", "network"):
         player.reset(5)
-        play_series(player, make_player(name, 2), series=5, hands=30, seed=7)
+        play_series(player, make_player(name, 2), series=5, hands=20, seed=7)
         ends[name] = player.places(np.arange(5), 5)
         # Somebody new in the slot is a stranger.
         player.forget(np.arange(1))
@@ -156,6 +155,7 @@ def test_a_person_is_known_again_rated_and_reset(tmp_path, capsys):
     play_series(player, make_player("random", 2), series=1, hands=6, seed=7)
     again = matched(tmp_path)
     np.testing.assert_allclose(again.places(None, 1), player.places(None, 1), atol=1e-4)
+    assert matched(tmp_path, "Bob").places(None, 1)[0] == matched().places(None, 1)[0] > again.places(None, 1)[0]
     found = person_rating(tmp_path, "ann")
     assert found is not None and found.hands == 6 and len(found.past) == 6
     assert found.rating.low < found.rating.mean < found.rating.high and abs(found.rating.mean - found.past[-1]) < 1
@@ -165,15 +165,6 @@ def test_a_person_is_known_again_rated_and_reset(tmp_path, capsys):
     reset_level(tmp_path, level)
     assert person_rating(tmp_path, "Ann") is None
     assert matched(tmp_path).places(None, 1)[0] == matched().places(None, 1)[0]
-
-
-def test_what_one_person_teaches_is_not_of_the_next(tmp_path):
-    installed = matched().places(None, 1)[0]
-    ann = matched(tmp_path)
-    for _ in range(5):
-        ann.learn_into_profile(np.zeros(1, VIEW), results=(np.array([5.0]), np.array([-40.0])))
-    assert ann.places(None, 1)[0] > installed + 0.5
-    assert matched(tmp_path, "Bob").places(None, 1)[0] == matched().places(None, 1)[0] == installed
 
 
 def test_it_is_the_lobbys_first_choice_and_the_person_sees_a_rating(guest):

@@ -30,7 +30,6 @@ from ginenv.view.view import VIEW
 
 if TYPE_CHECKING:
     from agents.network.nets import Actor, FrozenActor
-    from agents.search.config import SearchConfig
     from agents.search.player import SearchPlayer
 
 # How many of the discard pile's cards can be remembered, and how much of the opponent's choices can be noticed.
@@ -63,9 +62,7 @@ class LevelPlayer(BasePlayer):
         self.actor = level.actor if isinstance(level.actor, NumpyActor) else _in_torch(level.actor)
         bounds = [(memory, attention) for memory in range(_MEMORIES) for attention in range(_ATTENTIONS)]
         self.features = HeuristicFeatures(bounds)
-        self.search = _search(level, self.policy) if level.settings.worlds else None
-        if self.search is not None:
-            self.search.reset(seed)
+        self.search = _search(level, seed, self.policy)
         self.memory = Memory(self.skill) if profile is None else profile.memory()
         self._rows: dict[int, int] = {}
         self._in_play, self._facts = HandsInPlay(), np.zeros(1, FACTS)
@@ -75,9 +72,7 @@ class LevelPlayer(BasePlayer):
         player = copy.copy(self)
         player.profile, player.learns, player.memory, player._rows = profile, True, profile.memory(), {}
         player._in_play = HandsInPlay()
-        if self.search is not None:
-            player.search = _search(self.level, player.policy)
-            player.search.reset(self.seed)
+        player.search = _search(self.level, self.seed, player.policy)
         return player
 
     @property
@@ -253,21 +248,22 @@ def _in_torch(actor: Actor) -> FrozenActor:
     return FrozenActor(actor, has_bfloat16_units())
 
 
-def search_config(level: Level) -> SearchConfig:
-    """The search settings of a level that has worlds; those that the level does not set have the search's own defaults."""
+def _search(
+    level: Level, seed: int, policy: Callable[[np.ndarray, np.ndarray | None], np.ndarray]
+) -> SearchPlayer | None:
+    """The search of a level that has worlds; settings that the level does not have are the search's own."""
+    worlds = level.settings.worlds
+    if not worlds:
+        return None
     # A level that does not search need not wait for the search to load.
     from agents.search.config import SearchConfig
-
-    # With few worlds, more particles than this bring nothing (docs/log/levels.md).
-    worlds = level.settings.worlds
-    settings = {"worlds": worlds, "particles": min(1024, 16 * worlds), "slack": level.settings.slack}
-    return parse_config(settings, SearchConfig, level.name)
-
-
-def _search(level: Level, policy: Callable[[np.ndarray, np.ndarray | None], np.ndarray]) -> SearchPlayer:
     from agents.search.player import SearchPlayer
 
-    return SearchPlayer(search_config(level), 0, policy)
+    # With few worlds, more particles than this bring nothing (docs/log/levels.md).
+    config = parse_config(
+        {"worlds": worlds, "particles": min(1024, 16 * worlds), "slack": level.settings.slack}, SearchConfig, level.name
+    )
+    return SearchPlayer(config, seed, policy)
 
 
 def make_level(

@@ -6,7 +6,7 @@ what is known of the weights says how certain the sentence is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import NormalDist
@@ -31,54 +31,28 @@ HandsOnRecord = Callable[[str], Sequence[tuple[int, int, int, Hand]]]
 
 
 def _knock(points: int, turn: int) -> dict[str, float]:
-    return {
-        "any knock": 1,
-        "deadwood / 10": points / 10,
-        "turn / 10": turn / 10,
-        "deadwood / 10, times the turn / 10": points * turn / 100,
-        "the other has taken upcards": 0.5,
-    }
+    odds = {"any knock": 1, "deadwood / 10": points / 10, "turn / 10": turn / 10}
+    return odds | {"deadwood / 10, times the turn / 10": points * turn / 100, "the other has taken upcards": 0.5}
 
 
+_USELESS = {"any upcard": 1, "makes a pair": 1, "near a card of its suit": 1}
+_LOW = {"any upcard": 1, "points of deadwood saved / 10": 0.5, "three points or less": 1}
+_HIGH = {"points / 10": 1, "points / 10, times the turn / 10": 0.3}
+_A_PAIR = {"has another of its rank": 1, "ways to make a meld of the card / 4": 0.25}
+_A_NEIGHBOUR = {"has a neighbour in its suit": 1, "ways to make a meld of the card / 4": 0.25}
+_DANGER = {"danger of a set": 0.2, "danger of a run": 0.2}
+_COLLECTS = "careful about what the other collects"
 # The features of a case, and what is said of whoever does it more, or less.
-_CASES: tuple[tuple[dict[str, float], str, str], ...] = (
+_CASES: tuple[tuple[Mapping[str, float], str, str], ...] = (
     (_knock(6, 2), "knocks earlier", "knocks later"),
     (_knock(9, 6), "knocks with more points", "knocks with fewer points"),
-    (
-        {name: -value for name, value in _knock(3, 6).items()},
-        "plays on for gin more often",
-        "plays on for gin less often",
-    ),
-    (
-        {"any upcard": 1, "makes a pair": 1, "near a card of its suit": 1},
-        "picks up cards that make no meld more often",
-        "picks up cards that make no meld less often",
-    ),
-    (
-        {"any upcard": 1, "points of deadwood saved / 10": 0.5, "three points or less": 1},
-        "picks up low cards more often",
-        "picks up low cards less often",
-    ),
-    (
-        {"points / 10": 1, "points / 10, times the turn / 10": 0.3},
-        "throws high cards sooner",
-        "keeps high cards longer",
-    ),
-    (
-        {"has another of its rank": 1, "ways to make a meld of the card / 4": 0.25},
-        "breaks up pairs more often",
-        "keeps pairs more often",
-    ),
-    (
-        {"has a neighbour in its suit": 1, "ways to make a meld of the card / 4": 0.25},
-        "breaks up runs in the making more often",
-        "keeps runs in the making more often",
-    ),
-    (
-        {"danger of a set": 0.2, "danger of a run": 0.2},
-        "is less careful about what the other collects",
-        "is more careful about what the other collects",
-    ),
+    (_knock(3, 6), "plays on for gin less often", "plays on for gin more often"),
+    (_USELESS, "picks up cards that make no meld more often", "picks up cards that make no meld less often"),
+    (_LOW, "picks up low cards more often", "picks up low cards less often"),
+    (_HIGH, "throws high cards sooner", "keeps high cards longer"),
+    (_A_PAIR, "breaks up pairs more often", "keeps pairs more often"),
+    (_A_NEIGHBOUR, "breaks up runs in the making more often", "keeps runs in the making more often"),
+    (_DANGER, f"is less {_COLLECTS}", f"is more {_COLLECTS}"),
 )
 _ROWS = np.array([[features.get(name, 0.0) for name in FEATURES] for features, _, _ in _CASES])
 # From how certain it is that somebody does it more (or less) often than most people it is said, and said to be sure.
@@ -113,8 +87,7 @@ class Position:
         game: id of the game.
         hand: number of the hand in it, from 1.
         move: number of the action in the hand, from 1.
-        cards: those that the level holds.
-        upcard: the pile's top card; empty where there is none.
+        cards: those that the level holds, and the upcard.
         installed: what it does most often as installed.
         now: what it does most often against this person.
     """
@@ -123,7 +96,6 @@ class Position:
     hand: int
     move: int
     cards: str
-    upcard: str
     installed: str
     now: str
 
@@ -172,9 +144,8 @@ class Learning:
         if self.position is None:
             return f"No hand of {self.opponent} is on record in which {self.level} would now play otherwise because of {self.opponent}."
         at = self.position
-        upcard = f" and the upcard {at.upcard}" if at.upcard else ""
         return (
-            f"In hand {at.hand} of game {at.game}, move {at.move}, with {at.cards}{upcard}, {self.level} as installed would most often "
+            f"In hand {at.hand} of game {at.game}, move {at.move}, with {at.cards}, {self.level} as installed would most often "
             f"{at.installed}; against {self.opponent} now {at.now}."
         )
 
@@ -198,21 +169,18 @@ def what_is_learned(
         LevelError: if the file that holds it is damaged.
     """
     learned = read_learned(home, level) or level.learned
+    coached = (
+        (learned.hands, learned.agreement, _changes(np.array(learned.mean) - level.settings.biases))
+        if learned
+        else (0, [], [])
+    )
     player, found = LevelPlayer(level.with_settings(worlds=0)), []
     for name, memory in read_opponents(home, level, opponent).items():
         shown = int(memory.opponents.records["hands"][0])
-        learning = Learning(
-            level.name,
-            name,
-            learned.hands if learned else 0,
-            learned.agreement if learned else [],
-            _changes(np.array(learned.mean) - level.settings.biases) if learned else [],
-            shown,
-            person_rating(home, name) if level.dial is not None else None,
-            sentences_about(memory.opponents.records[0]) if shown else [],
-            _position(player, memory, hands(name)) if shown and level.dial is None else None,
-        )
-        found.append(learning)
+        rating = person_rating(home, name) if level.dial is not None else None
+        sentences = sentences_about(memory.opponents.records[0]) if shown else []
+        position = _position(player, memory, hands(name)) if shown and level.dial is None else None
+        found.append(Learning(level.name, name, *coached, shown, rating, sentences, position))
     return found
 
 
@@ -244,7 +212,8 @@ def sentences_about(record: np.void) -> list[Sentence]:
 
 def _position(player: LevelPlayer, memory: Memory, hands: Sequence[tuple[int, int, int, Hand]]) -> Position | None:
     """The position in which what is known of the opponent moves the level's choice most, of those where it changes the choice."""
-    views, places = [], []
+    views: list[np.ndarray] = []
+    places: list[tuple[int, int, int]] = []
     for game, number, seat, hand in hands:
         again = hand.after(0)
         for move, action in enumerate(hand.history, 1):
@@ -266,11 +235,11 @@ def _position(player: LevelPlayer, memory: Memory, hands: Sequence[tuple[int, in
     if moved[best] <= 0:
         return None
     view, phase = seen[best], int(seen[best]["phase"])
-    upcard = "" if view["upcard"] == NO_CARD or phase == PHASE_DISCARD else card_name(int(view["upcard"]))
     cards = " ".join(map(card_name, cards_of(int(view["hand"]))))
+    if view["upcard"] != NO_CARD and phase != PHASE_DISCARD:
+        cards += f" and the upcard {card_name(int(view['upcard']))}"
     before_it, now_it = (action_name(int(actions[best]), phase) for actions in (installed, now))
-    game, number, move = places[best]
-    return Position(game, number, move, cards, upcard, before_it, now_it)
+    return Position(*places[best], cards, before_it, now_it)
 
 
 def most_often(player: LevelPlayer, views: np.ndarray, biases: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
