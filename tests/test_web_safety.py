@@ -106,30 +106,6 @@ def test_a_name_that_the_command_line_gave_is_no_foreign_host(people):
     assert answer.status_code == 421 and "'other.example'" in answer.text and "--allow-host" in answer.text
 
 
-@pytest.mark.parametrize("stripped", [True, False])
-def test_under_a_path_every_address_is_under_it(people, stripped):
-    """As behind a JupyterHub, whose proxy takes the path off, or does not."""
-    root = "/user/ann%40home/proxy/8377"
-    client = browser_of(people, root=root)
-    here = "" if stripped else root
-    entrance = client.get(f"{here}/?token={TOKEN}", follow_redirects=False)
-    assert entrance.headers["location"] == f"{root}/" and f"path={root};" in entrance.headers["set-cookie"]
-    client.headers["Cookie"] = entrance.headers["set-cookie"].partition(";")[0]
-    begun = client.post(f"{here}/new", data={"sure": "1"}, follow_redirects=False)
-    assert begun.headers["location"] == f"{root}/table"
-    part = client.post(f"{here}/new", data={}, headers={"HX-Request": "true"})
-    assert part.headers["hx-redirect"] == f"{root}/"
-    for page in ("/", "/table", "/rules", "/players", "/watch", "/learned?level=level-1", "/records"):
-        answer = client.get(here + page)
-        assert answer.status_code == 200
-        # A value comes back to the server, which moves the redirect.
-        addresses = re.findall(r'(?<!value)="(/[^"]*)"', answer.text)
-        assert addresses and not [address for address in addresses if not address.startswith(f"{root}/")], page
-        assert int(answer.headers["content-length"]) == len(answer.content)
-    style = re.search(r'href="([^"]*table\.css[^"]*)"', client.get(f"{here}/").text)
-    assert style and client.get(style[1].removeprefix(root) if stripped else style[1]).status_code == 200
-
-
 def test_elsewhere_than_on_loopback_addresses_are_known_and_names_are_not(people):
     client = browser_of(people, host="0.0.0.0")
     assert client.get("/", headers={"Host": "192.168.1.7:8377"}).status_code == 200
@@ -180,9 +156,9 @@ def test_where_it_listens_is_checked(tmp_path, monkeypatch):
     monkeypatch.setitem(os.environ, "GINENV_HOME", str(tmp_path))
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        for options in (["--port", "99999"], ["--port", "0", "--host", "192.0.2.1"], ["--port", str(port)]):
-            with refuses(GinError, options[-1]):
-                run(["--no-browser", *options])
+        for options in ({"port": 99999}, {"port": 0, "host": "192.0.2.1"}, {"port": port}):
+            with refuses(GinError, str(options.get("host", options["port"]))):
+                run(browser=False, **options)
 
 
 def names_of(folder: Path) -> list[str]:
@@ -202,9 +178,8 @@ def test_no_form_or_address_names_a_program_or_a_path(guest, tmp_path):
     for name in names_of(tmp_path):
         answers = [
             ann.client.post("/options", data={"opponent": name}),
-            ann.client.post("/watch", data={"first": name, "second": "simple", "rules": "eaai", "seed": ""}),
-            ann.client.post("/watch", data={"first": "simple", "second": name, "rules": "eaai", "seed": "1"}),
             ann.client.post("/analysis/seed", data={"first": name, "second": "simple", "rules": "eaai", "seed": "1"}),
+            ann.client.post("/watch", data={"first": "simple", "second": name, "rules": "eaai", "seed": "1"}),
             ann.client.get("/learned", params={"level": name}),
             ann.client.post("/learned", data={"level": name, "sure": "1"}),
         ]

@@ -45,7 +45,7 @@ class Command(NamedTuple):
 
 COMMANDS = {
     "play": Command("agents.play.terminal:play", "a game in the terminal, question by question", extra="match"),
-    "web": Command("agents.web.app:run", "the table in the browser", reads_arguments=True, extra="web"),
+    "web": Command("agents.web.app:run", "the table in the browser", extra="web"),
     "serve": Command("agents.serve.app:run", "players over HTTP; --mcp: hands for language models", extra="web"),
     "practice": Command("agents.play.terminal:practice", "your mistakes and a set of positions, to play again"),
     "analyse": Command("agents.cli.analyse:analyse", "RECORD, POSITION: what decisions cost; --mistakes: yours"),

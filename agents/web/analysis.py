@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 import numpy as np
 from markupsafe import Markup
@@ -12,20 +12,17 @@ from starlette.responses import Response
 
 from agents.analysis import KINDS, Decision, HandAnalysis, Mistake, Subject, deal_and_play, read_hands
 from agents.play.display_names import display_opponent
-from agents.play.moves import action_words, count
+from agents.play.moves import count
 from agents.play.review import analyse_games, analysed, mistakes, num_analysed, shared_analyst
 from agents.web.form_fields import seed_of
 from agents.web.options import opponents
 from agents.web.pages import belief_map, table_picture
 from agents.web.request import Request
-from ginenv.bots.heuristics import make_formula
-from ginenv.engine.actions import action_name
 from ginenv.engine.cards import mask_of, parse_cards
 from ginenv.errors import GinError, TextError
 from ginenv.hands.hand import Hand
 
 _LONGEST_TEXT = 200_000
-_LONGEST_TRY = 200
 _COLUMNS = {"deadwood": "deadwood", "ways": "ways to fill", "danger": "danger"}
 # What the form that asks for an analysis holds at first, beside the player's rules.
 _FIELDS = {"text": "", "seed": "1", "first": "level-2", "second": "formula"}
@@ -85,10 +82,6 @@ class _Hand:
         """A position as a seat sees it, with the opponent's cards open or not."""
         view, other = position.view(seat)[0], position.view(1 - seat)[0] if opened else None
         return table_picture(view, self.names[1 - seat], other, self.names[seat])
-
-    def result(self, position: Hand) -> str:
-        """How a hand has ended, in words; empty where it has not."""
-        return position.outcome.describe(self.names) if position.outcome else ""
 
     def analysed(self, tell: Any) -> HandAnalysis:
         """The analysis, from the store or made now; work for a job."""
@@ -150,7 +143,7 @@ def _values(looked: _Hand, found: HandAnalysis, move: int) -> dict[str, Any]:
     return {
         "found": found,
         "points": found.unit == "points",
-        "result": looked.result(looked.hand),
+        "result": looked.hand.outcome.describe(looked.names) if looked.hand.outcome else "",
         "decisions": decisions,
         "decision": chosen,
         "before": decisions[max(at - 1, 0)].move,
@@ -162,7 +155,6 @@ def _values(looked: _Hand, found: HandAnalysis, move: int) -> dict[str, Any]:
         "belief": _belief(looked, chosen),
         "mistakes": marked,
         "next_mistake": _next_mistake(looked, chosen.move, marked),
-        "try_address": f"/try?{looked.query}&hand={looked.number}&move={chosen.move}",
     }
 
 
@@ -219,43 +211,6 @@ def analyse_seed(request: Request) -> Response:
         )
         return _subject(request, subject)
     return request.go("/analysis") if request.htmx else _form(request, 400)
-
-
-def other_move(request: Request) -> Response:
-    """Tries another move from a position and plays on from there against ``formula``, with both hands open."""
-    looked, move = _Hand(request), request.number("move", 1)
-    if not looked.hand.is_over:
-        raise GinError("moves can be tried once the hand is over")
-    position = looked.before(move)
-    seat, formula, events = position.turn, make_formula(), []
-
-    def push(action: int) -> None:
-        who, view = looked.names[position.turn], position.view()[0]
-        position.push(action)
-        events.append(f"{who} {action_words(action, view)}.")
-
-    tried = request.query_params.get("tried", "")[:_LONGEST_TRY]
-    for text in filter(None, tried.split(".")):
-        if position.is_over or not (text.isdecimal() and len(text) <= 3):
-            raise GinError(f"{text!r} cannot be tried here")
-        push(int(text))
-        while not position.is_over and position.turn != seat:
-            push(int(formula.act(position.view())[0]))
-    address, phase = f"/try?{looked.query}&hand={looked.number}&move={move}", int(position.state["phase"][0])
-    choices = {
-        f"{address}&tried={quote(f'{tried}.{action}'.strip('.'))}": action_name(action, phase)
-        for action in ([] if position.is_over else position.legal_actions())
-    }
-    return request.page(
-        "other_move.html",
-        looked=looked,
-        back=f"{looked.address}&move={move}",
-        events=events,
-        result=looked.result(position),
-        choices=choices,
-        picture=looked.picture(position, seat, opened=True),
-        here="/analysis",
-    )
 
 
 def mistakes_page(request: Request) -> Response:

@@ -102,7 +102,6 @@ class Guest(Client):
         self,
         home: Path,
         game: Game | None = None,
-        runs: Path = Path("runs"),
         allowed: Sequence[str] = (),
         **options: str,
     ) -> None:
@@ -113,7 +112,7 @@ class Guest(Client):
             self.person.session.set_option(name, value)
         if game is not None:
             self.person.session.file.game = Game.read(game.to_json())
-        self.client = browser_of(self.people, runs=runs)
+        self.client = browser_of(self.people)
         self.decent = make_player("formula")
 
     def do(self, **fields: object) -> str:

@@ -10,7 +10,6 @@
 
   function send(values) {
     if (busy) return;
-    // Relative, as all of these addresses: the table may be under a path of another server.
     htmx.ajax("POST", "table", { target: "#table", swap: "outerHTML", values: { at: table().dataset.at, ...values } });
   }
 
