@@ -156,9 +156,9 @@ def test_where_it_listens_is_checked(tmp_path, monkeypatch):
     monkeypatch.setitem(os.environ, "GINENV_HOME", str(tmp_path))
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        for options in ({"port": 99999}, {"port": 0, "host": "192.0.2.1"}, {"port": port}):
-            with refuses(GinError, str(options.get("host", options["port"]))):
-                run(browser=False, **options)
+        for host, wrong in (("127.0.0.1", 99999), ("192.0.2.1", 0), ("127.0.0.1", port)):
+            with refuses(GinError, str(wrong or host)):
+                run(host, port=wrong, browser=False)
 
 
 def names_of(folder: Path) -> list[str]:
