@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,21 +10,17 @@ import pytest
 
 from agents.arena.series import play_series
 from agents.cli.levels import levels
-from agents.levels.dial import GRID, STRANGER
 from agents.levels.level import LEVEL, Level, LevelError, copy_level, load_level
 from agents.levels.memory import Memory
 from agents.levels.player import LevelPlayer
 from agents.levels.profile import (
     Profile,
-    export_opponent,
-    import_opponent,
     profile_path,
     read_learned,
     read_opponents,
     reset_level,
 )
 from agents.levels.sentences import describe_learning, what_is_learned
-from agents.opponent_model.features import NUM_WEIGHTS
 from ginenv.bots.heuristics import make_formula, make_simple, make_style
 from ginenv.errors import GinError, UnknownNameError
 from ginenv.tables.players import make_player
@@ -194,31 +189,3 @@ def test_a_damaged_profile_is_one_sentence_and_stays_as_it_is(level: Level, tmp_
     assert path.read_text() == broken
     reset_level(tmp_path, level)
     assert read_learned(tmp_path, level) is None
-
-
-def _largest(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """What a schema lets through, at its edges."""
-    diagonal = np.diag([1e12, *[1e-3] * (NUM_WEIGHTS - 1)])[np.tril_indices(NUM_WEIGHTS)].tolist()
-    for change in ({"hands": 2**31}, {"mean": [1e12] * NUM_WEIGHTS}, {"precision": diagonal}):
-        yield {"choices": record["choices"] | change}
-    yield {"strength": {"posterior": [0.0] * len(GRID), "ratings": [], "hands": 5}}
-    yield {"strength": {"posterior": STRANGER.tolist(), "ratings": [], "hands": 2**31}}
-
-
-def test_hands_can_be_added_to_whatever_memory_was_taken(level: Level, tmp_path: Path) -> None:
-    play_with_profile(level, tmp_path, 3)
-    values = export_opponent(tmp_path, level, "anna")
-    [record] = values["opponents"].values()
-    for change in ({}, *_largest(record)):
-        changed = json.dumps(values | {"opponents": {"x": record | change}}).encode()
-        if change:
-            with refuses(LevelError):
-                import_opponent(tmp_path, level, "ben", changed)
-        else:
-            import_opponent(tmp_path, level, "ben", changed)
-        play_with_profile(level, tmp_path, 1, "ben")
-    broken = values | {"learned": values["learned"] | {"mean": [1e12] * NUM_WEIGHTS}}
-    with refuses(LevelError):
-        import_opponent(tmp_path, level, "ben", json.dumps(broken).encode())
-    learned = read_learned(tmp_path, level)
-    assert learned is not None and learned.hands == 3 + 6

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from agents.config import Config
 from agents.files import read_json_object
@@ -27,11 +27,8 @@ RESPONSES = Path(__file__).resolve().parents[1] / "data" / "responses.json"
 MAX_DISTANCE = 1.5
 # How many hands of the coach a level's habits are worth: how slowly it learns.
 _HABIT_HANDS = 6000
-# Play cannot produce more hands than this, nor numbers as large as these.
-MAX_HANDS, _LARGEST = 2**31, 1e12
-Number = Annotated[float, Field(ge=-_LARGEST, le=_LARGEST)]
-# Of the smallest to the largest eigenvalue of a precision: far above what rounding does to one.
-_CONDITION = 1e-11
+# Numbers in the lower half of a precision.
+_LOWER = NUM_WEIGHTS * (NUM_WEIGHTS + 1) // 2
 # Hands of each figure over time, and how many such figures are kept.
 AGREEMENT_HANDS, _MAX_FIGURES = 20, 500
 # Hands in play at once; of more, the oldest are forgotten.
@@ -47,17 +44,9 @@ class Beliefs(Config):
         precision: its lower half, row by row.
     """
 
-    hands: int = Field(ge=0, le=MAX_HANDS)
-    mean: list[Number] = Field(min_length=NUM_WEIGHTS, max_length=NUM_WEIGHTS)
-    precision: list[Number]
-
-    @field_validator("precision")
-    @classmethod
-    def _is_positive(cls, lower: list[float]) -> list[float]:
-        eigenvalues = np.linalg.eigvalsh(square(lower))
-        if eigenvalues[0] < _CONDITION * max(eigenvalues[-1], 1e-9):
-            raise ValueError("it is no precision matrix")
-        return lower
+    hands: int = Field(ge=0)
+    mean: list[float] = Field(min_length=NUM_WEIGHTS, max_length=NUM_WEIGHTS)
+    precision: list[float] = Field(min_length=_LOWER, max_length=_LOWER)
 
     @property
     def record(self) -> np.ndarray:
@@ -110,11 +99,6 @@ def shipped_responses() -> np.ndarray:
     ``python -m benchmarks.data.responses`` fits them.
     """
     return np.array(read_json_object(RESPONSES, "the responses")["responses"])
-
-
-def responses_to(distances: np.ndarray) -> np.ndarray:
-    """The biases that answer opponents: ``float32[n, NUM_WEIGHTS]``, as of ``Posteriors.distances``, to ``float64`` of the same shape."""
-    return bounded(distances) @ shipped_responses()
 
 
 def bounded(distances: np.ndarray) -> np.ndarray:
@@ -199,4 +183,4 @@ class Memory:
 
     def biases(self, rows: np.ndarray) -> np.ndarray:
         """The biases of its choices against some opponents, ``float64[n, NUM_WEIGHTS]``."""
-        return self.skills["mean"][rows] + responses_to(self.opponents.distances(rows))
+        return self.skills["mean"][rows] + bounded(self.opponents.distances(rows)) @ shipped_responses()

@@ -7,7 +7,6 @@ processes that play at the same time both count.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -15,14 +14,14 @@ import numpy as np
 from filelock import FileLock
 from pydantic import Field
 
-from agents.config import Config, ConfigError, parse_config
-from agents.files import parse_json, private_directory, read_bytes, write_json
+from agents.config import Config, parse_config
+from agents.files import private_directory, read_json_object, write_json
 from agents.levels.coach import learn
 from agents.levels.dial import GRID, shipped_dial
 from agents.levels.level import MATCHED, Level, LevelError
-from agents.levels.memory import MAX_HANDS, Beliefs, Learned, Memory, beliefs
+from agents.levels.memory import Beliefs, Learned, Memory, beliefs
 from agents.player_names import canonical_name
-from ginenv.errors import quoted, unknown_name
+from ginenv.errors import GinError, quoted, unknown_name
 
 FORMAT_VERSION = 4
 DIRECTORY = "levels"
@@ -44,7 +43,7 @@ class Strength(Config):
 
     posterior: list[Annotated[float, Field(ge=0, le=1)]] = Field(min_length=len(GRID), max_length=len(GRID))
     ratings: list[int] = Field(max_length=MAX_RATINGS)
-    hands: int = Field(ge=0, le=MAX_HANDS)
+    hands: int = Field(ge=0)
 
 
 class _Opponent(Config):
@@ -94,48 +93,15 @@ def _read(path: Path, level: str = "") -> _File:
     Raises:
         LevelError: if the file is damaged, of another version or of another level. It is left as it is.
     """
-    try:
-        text = read_bytes(path)
-    except FileNotFoundError:
+    if not path.exists():
         return _File(format=FORMAT_VERSION, level=level, opponents={})
-    except OSError as error:
-        raise LevelError(f"{path} cannot be read ({error.strerror}); reset the level, or remove the file") from None
     remedy = f"reset {level or 'the level'} or remove {path} to begin again, or put an older copy in its place"
     try:
-        file = _parse(text, path.name)
-    except ValueError as error:
-        raise LevelError(f"{path.name} is damaged or of another version ({error}); {remedy}") from None
+        file: _File = parse_config(read_json_object(path, "what was learned"), _File, path.name)
+    except GinError as error:
+        raise LevelError(f"{error}; {remedy}") from None
     if level and file.level != level:
         raise LevelError(f"{path.name} is what {quoted(file.level)} has learned, not {level}; {remedy}")
-    return file
-
-
-def _parse(text: bytes, name: str) -> _File:
-    """The content of a profile's file; raises ``ValueError`` if it is damaged or of another version."""
-    values = parse_json(text)
-    if not isinstance(values, dict):
-        raise ConfigError("it does not hold a JSON object")
-    return parse_config(values, _File, name)
-
-
-def _change(
-    path: Path, level: Level, opponent: str, change: Callable[[_File], tuple[_Opponent, Learned | None]]
-) -> _File:
-    """Gives an opponent another record, and the level another skill, made from what the file holds; returns the file's new content.
-
-    Raises:
-        LevelError: if the file is damaged or cannot be written; it is left as it was.
-    """
-    try:
-        private_directory(path.parent)
-        with FileLock(path.with_suffix(".lock"), mode=0o600):
-            file = _read(path, level.name)
-            record, learned = change(file)
-            opponents = file.opponents | {canonical_name(opponent, file.opponents): record}
-            file = file.model_copy(update={"opponents": opponents, "learned": learned})
-            write_json(path, file.model_dump(), private=True)
-    except OSError as error:
-        raise LevelError(f"what {level.name} learned cannot be written to {path}: {error.strerror or error}") from None
     return file
 
 
@@ -221,24 +187,38 @@ class Profile:
         Raises:
             LevelError: if the file is damaged or cannot be written; it is left as it was.
         """
-        found = Memory(self.level.skill)
-
-        def change(file: _File) -> tuple[_Opponent, Learned | None]:
-            nonlocal found
-            found, before, learned = file.memory(self.level, self.opponent), file.record(self.opponent), file.learned
-            rows = np.zeros(len(views), np.int64)
-            found.opponents.learn(views, rows)
-            if lessons is not None and lessons["decisions"].any():
-                learn(lessons, rows, found.skills)
-                learned = learned or self.level.learned
-                shares = (lessons["agreement"] / np.maximum(1, lessons["decisions"]))[lessons["decisions"] > 0]
-                learned = Learned(**beliefs(found.skills[0]), agreement=learned.agreement if learned else [])
-                learned = learned.with_agreement(shares)
-            strength = None if results is None else self._rate(found, before.strength if before else None, results)
-            return _Opponent(choices=Beliefs(**beliefs(found.opponents.records[0])), strength=strength), learned
-
-        self._file = _change(self.path, self.level, self.opponent, change)
+        try:
+            private_directory(self.path.parent)
+            with FileLock(self.path.with_suffix(".lock"), mode=0o600):
+                found, file = self._learned_from(_read(self.path, self.level.name), views, lessons, results)
+                write_json(self.path, file.model_dump(), private=True)
+        except OSError as error:
+            reason = error.strerror or error
+            raise LevelError(f"what {self.level.name} learned cannot be written to {self.path}: {reason}") from None
+        self._file = file
         return found
+
+    def _learned_from(
+        self,
+        file: _File,
+        views: np.ndarray,
+        lessons: np.ndarray | None,
+        results: tuple[np.ndarray, np.ndarray] | None,
+    ) -> tuple[Memory, _File]:
+        """What is known after some hands (as ``learn``), and the file's new content."""
+        found, before, learned = file.memory(self.level, self.opponent), file.record(self.opponent), file.learned
+        rows = np.zeros(len(views), np.int64)
+        found.opponents.learn(views, rows)
+        if lessons is not None and lessons["decisions"].any():
+            learn(lessons, rows, found.skills)
+            learned = learned or self.level.learned
+            shares = (lessons["agreement"] / np.maximum(1, lessons["decisions"]))[lessons["decisions"] > 0]
+            learned = Learned(**beliefs(found.skills[0]), agreement=learned.agreement if learned else [])
+            learned = learned.with_agreement(shares)
+        strength = None if results is None else self._rate(found, before.strength if before else None, results)
+        record = _Opponent(choices=Beliefs(**beliefs(found.opponents.records[0])), strength=strength)
+        opponents = file.opponents | {canonical_name(self.opponent, file.opponents): record}
+        return found, file.model_copy(update={"opponents": opponents, "learned": learned})
 
     def _rate(self, found: Memory, before: Strength | None, results: tuple[np.ndarray, np.ndarray]) -> Strength:
         """The opponent's strength after some hands."""

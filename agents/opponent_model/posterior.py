@@ -51,16 +51,9 @@ class ModelPrior:
 
 
 def square(lower: list[float]) -> np.ndarray:
-    """The symmetric matrix with this lower half, given row by row.
-
-    Raises:
-        ValueError: if the number of values is wrong.
-    """
-    values, places = np.array(lower, float), np.tril_indices(NUM_WEIGHTS)
-    if values.shape != places[0].shape:
-        raise ValueError(f"{len(places[0])} numbers are needed")
+    """The symmetric matrix with this lower half, given row by row."""
     matrix = np.zeros((NUM_WEIGHTS, NUM_WEIGHTS))
-    matrix[places] = values
+    matrix[np.tril_indices(NUM_WEIGHTS)] = lower
     return matrix + np.tril(matrix, -1).T
 
 
