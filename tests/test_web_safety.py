@@ -106,6 +106,30 @@ def test_a_name_that_the_command_line_gave_is_no_foreign_host(people):
     assert answer.status_code == 421 and "'other.example'" in answer.text and "--allow-host" in answer.text
 
 
+@pytest.mark.parametrize("stripped", [True, False])
+def test_under_a_path_every_address_is_under_it(people, stripped):
+    """As behind a JupyterHub, whose proxy takes the path off, or does not."""
+    root = "/user/ann%40home/proxy/8377"
+    client = browser_of(people, root=root)
+    here = "" if stripped else root
+    entrance = client.get(f"{here}/?token={TOKEN}", follow_redirects=False)
+    assert entrance.headers["location"] == f"{root}/" and f"path={root};" in entrance.headers["set-cookie"]
+    client.headers["Cookie"] = entrance.headers["set-cookie"].partition(";")[0]
+    begun = client.post(f"{here}/new", data={"sure": "1"}, follow_redirects=False)
+    assert begun.headers["location"] == f"{root}/table"
+    part = client.post(f"{here}/new", data={}, headers={"HX-Request": "true"})
+    assert part.headers["hx-redirect"] == f"{root}/"
+    for page in ("/", "/table", "/rules", "/players", "/watch", "/learned?level=level-1", "/records"):
+        answer = client.get(here + page)
+        assert answer.status_code == 200
+        # A value comes back to the server, which moves the redirect.
+        addresses = re.findall(r'(?<!value)="(/[^"]*)"', answer.text)
+        assert addresses and not [address for address in addresses if not address.startswith(f"{root}/")], page
+        assert int(answer.headers["content-length"]) == len(answer.content)
+    style = re.search(r'href="([^"]*table\.css[^"]*)"', client.get(f"{here}/").text)
+    assert style and client.get(style[1].removeprefix(root) if stripped else style[1]).status_code == 200
+
+
 def test_elsewhere_than_on_loopback_addresses_are_known_and_names_are_not(people):
     client = browser_of(people, host="0.0.0.0")
     assert client.get("/", headers={"Host": "192.168.1.7:8377"}).status_code == 200

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any
+from urllib.parse import unquote
 
 from starlette.requests import Request as HTTPRequest
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
@@ -15,6 +17,9 @@ from agents.web.pages import page
 from agents.web.people import People, Person
 from ginenv.errors import GinError
 
+# Attributes that hold an address of this server. What people write is escaped, so no text looks like one.
+_LINK = re.compile(r'(\s(?:href|action|formaction|src|hx-get|hx-post)=")/(?!/)')
+
 
 class UnfinishedError(Exception):
     """A result takes longer than a page waits; ``response`` says how far it has come."""
@@ -25,7 +30,7 @@ class UnfinishedError(Exception):
 
 
 class Request(HTTPRequest):
-    """A request, who asks, and the ways to answer.
+    """A request. Handlers write addresses as if the table were at the root of a server, and here they move to where it is.
 
     Args:
         scope: what Starlette knows of it.
@@ -40,10 +45,16 @@ class Request(HTTPRequest):
         self.fields = fields
         self.people: People = self.app.state.people
         self.who = ""
+        self._root: str = self.app.state.root
         self._person: Person | None = None
         # The address of the server as the browser knows it, which a proxy need not pass on as ``Host``: browsers send it with forms.
         if "://" in (origin := self.headers.get("origin", "")):
-            self.session["address"] = origin
+            self.session["address"] = origin + self._root
+
+    @property
+    def path(self) -> str:
+        """Path of the address, below the table's own."""
+        return path_below(self._root, self.scope)
 
     @property
     def htmx(self) -> bool:
@@ -53,7 +64,7 @@ class Request(HTTPRequest):
     @property
     def address(self) -> str:
         """The address of the server, as this browser reaches it."""
-        return self.session.get("address") or str(self.base_url).rstrip("/")
+        return self.session.get("address") or str(self.base_url).rstrip("/") + self._root
 
     @property
     def invited(self) -> str:
@@ -78,13 +89,14 @@ class Request(HTTPRequest):
 
     def part(self, template: str, status: int = 200, **values: Any) -> Response:
         """A part of a page."""
-        return HTMLResponse(page(template, **values), status)
+        text = page(template, **values)
+        return HTMLResponse(_LINK.sub(rf"\1{self._root}/", text) if self._root else text, status)
 
     def page(self, template: str, status: int = 200, **values: Any) -> Response:
         """A page with the frame around it, and the sentences that are to be shown once."""
         person = self._person
         frame = {
-            "here": self.scope["path"],
+            "here": self.path,
             "messages": person.take_messages() if person else [],
             "player": person.name if person else "",
             "invited": self.invited,
@@ -136,5 +148,12 @@ class Request(HTTPRequest):
     def go(self, path: str) -> Response:
         """Redirects to another whole page, even if only a part was asked for."""
         if self.htmx:
-            return Response(status_code=204, headers={"HX-Redirect": path})
-        return RedirectResponse(path, 303)
+            return Response(status_code=204, headers={"HX-Redirect": self._root + path})
+        return RedirectResponse(self._root + path, 303)
+
+
+def path_below(root: str, scope: Scope) -> str:
+    """Path of a request below the path under which a proxy serves the table, whether the proxy has taken that off or not."""
+    # A server hands paths on without their escapes.
+    root, path = unquote(root), scope["path"]
+    return path[len(root) :] if path.startswith(f"{root}/") else path

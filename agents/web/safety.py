@@ -103,7 +103,9 @@ class Guard:
         return None
 
 
-def admission(token: str, once: Collection[str], invited: Callable[[str], object]) -> Admission:
+def admission(
+    token: str, once: Collection[str], invited: Callable[[str], object], path: Callable[[Scope], str]
+) -> Admission:
     """Admits browsers that bring a token in an address; from then on their sessions (see ``SessionMiddleware``) say that they did.
 
     Args:
@@ -111,6 +113,7 @@ def admission(token: str, once: Collection[str], invited: Callable[[str], object
         once: tokens that are used up by the first request; the command line of a browser, which other users of this machine can
             see, holds such a one.
         invited: whether a token is that of a person's link; such a browser gets that person's seat alone (``Request.invited``).
+        path: the path of a request as the browser knows it.
     """
     unused = set(once)
 
@@ -131,6 +134,6 @@ def admission(token: str, once: Collection[str], invited: Callable[[str], object
             return PlainTextResponse(f"{words}\n", 403)
         # The same address without the token, which from now on appears in no link and no history.
         rest = urlencode([pair for pair in query if pair[0] != "token"])
-        return RedirectResponse(scope["path"] + (f"?{rest}" if rest else ""), 303)
+        return RedirectResponse(path(scope) + (f"?{rest}" if rest else ""), 303)
 
     return admit

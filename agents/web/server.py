@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import re
 import secrets
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -15,15 +16,16 @@ from starlette.middleware import Middleware
 from starlette.middleware.sessions import SessionMiddleware
 from starlette.requests import Request as HTTPRequest
 from starlette.responses import PlainTextResponse, Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Mount, Route
 
 from agents.web.pages import STATIC, static_file
 from agents.web.people import People
-from agents.web.request import Request, UnfinishedError
+from agents.web.request import Request, UnfinishedError, path_below
 from agents.web.safety import Guard, admission
-from ginenv.errors import GinError
+from ginenv.errors import GinError, must_be
 
 _MAX_BODY, _MAX_FIELDS = 2_000_000, 100
+_ROOT = re.compile(r"(/[A-Za-z0-9._~@%-]+)+")
 # For each address and method, the handler as "module:function". Modules are loaded when they are first needed, so that the server
 # listens at once: some of them need torch or matplotlib.
 _PAGES = {
@@ -74,12 +76,12 @@ def _answer(request: Request, name: str) -> Response:
     if not (request.invited or request.session.get("admitted")):
         # A link that has just been taken back.
         return PlainTextResponse("This link is no longer good.\n", 403)
-    if request.invited and request.scope["path"].startswith(_FOR_HOSTS):
+    if request.invited and request.path.startswith(_FOR_HOSTS):
         return request.problem(403, "That is not possible", "This page is not for somebody who was invited.")
     # The player is the one that the browser's session names, else the player who played last; nobody who has an own browser.
     named = people.home.find(request.session.get("player", "")) or ""
     request.who = request.invited or ("" if people.is_away(named) else named) or people.home.last_player or ""
-    if request.scope["path"] in _FOR_ALL:
+    if request.path in _FOR_ALL:
         return _handled(request, name)
     if not request.who or request.session.get("next"):
         # Nobody is here yet, or the table is covered until somebody takes a seat.
@@ -128,12 +130,25 @@ async def _problem(http_request: HTTPRequest, error: Exception) -> Response:
     return Request(http_request.scope, {}).problem(status, heading, words)
 
 
+def check_root_path(root: str) -> str:
+    """A path without its last slash; empty for the root itself.
+
+    Raises:
+        GinError: if it is no path.
+    """
+    root = root.rstrip("/")
+    if root and not _ROOT.fullmatch(root):
+        raise GinError(must_be("--root-path", "a path such as /user/ann/proxy/8377", root))
+    return root
+
+
 def make_app(
     people: People,
     token: str,
     once: Collection[str] = (),
     host: str = "127.0.0.1",
     names: Collection[str] = (),
+    root: str = "",
 ) -> Starlette:
     """The application.
 
@@ -143,6 +158,7 @@ def make_app(
         once: tokens that are good for one request only.
         host: what the server will listen on.
         names: further names under which the table may be reached.
+        root: path under which a proxy serves the table (``check_root_path``); the proxy may take it off, or not.
     """
 
     @asynccontextmanager
@@ -150,29 +166,30 @@ def make_app(
         yield
         people.close()
 
-    routes = [Route("/static/{name}", _static)]
+    routes: list[BaseRoute] = [Route("/static/{name}", _static)]
     for path, handlers in _PAGES.items():
         routes += [Route(path, _endpoint(name), methods=[method]) for method, name in handlers.items()]
     app = Starlette(
-        routes=routes,
+        routes=[Mount(unquote(root), routes=routes), *routes] if root else routes,
         middleware=[
             # A secret and a name for each start: what is not from this process is no session of it.
             Middleware(
                 SessionMiddleware,
                 secret_key=secrets.token_urlsafe(32),
                 session_cookie=f"gin_{secrets.token_hex(4)}",
+                path=root or "/",
                 max_age=None,
             ),
             Middleware(
                 Guard,
                 host=host,
                 names=names,
-                admit=admission(token, once, people.invited),
+                admit=admission(token, once, people.invited, lambda scope: root + path_below(root, scope)),
             ),
         ],
         exception_handlers={HTTPException: _problem, 500: _problem},
         lifespan=lifespan,
         max_body_size=_MAX_BODY,
     )
-    app.state.people, app.state.preparations = people, None
+    app.state.people, app.state.root, app.state.preparations = people, root, None
     return app
