@@ -9,12 +9,12 @@ from starlette.responses import Response
 from agents.levels.level import MATCHED
 from agents.play.allowed import names_for_all
 from agents.play.options import Options, choices, preset_of
+from agents.web.pages import BACKS
 from agents.web.request import Request
 from ginenv.engine.rule_texts import PRESET_TEXTS, RULE_TEXTS
 from ginenv.engine.rules import CHOICES, PRESETS, RANGES
 from ginenv.errors import RulesError, unknown_name
 from ginenv.hands.text import parse_rules
-from ginenv.pictures.card_art import BACKS
 
 # The values allowed for a form's "back"; nobody is sent anywhere else.
 _BACK = ("/rules", "/options", "/table", "/learned")

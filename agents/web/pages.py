@@ -15,8 +15,7 @@ from markupsafe import Markup, escape
 from agents.play.display_names import display_opponent, display_rules
 from agents.play.moves import count
 from agents.reports.pages import environment
-from ginenv.engine.cards import RANKS, card_name, parse_card
-from ginenv.pictures.card_art import card_sheet, suit_svg
+from ginenv.engine.cards import RANKS, SUIT_SYMBOLS, card_name, parse_card
 from ginenv.pictures.render import to_svg
 
 _CARD = re.compile(r"\b[A2-9TJQK][SCDH]\b")
@@ -30,13 +29,13 @@ STATIC = {
     "table.css": "text/css",
     "cards.svg": "image/svg+xml",
 }
+# Face-down cards, as cards.svg names them.
+BACKS = ("lattice", "waves")
 
 
 @cache
 def static_file(name: str) -> bytes:
     """One of the files of ``STATIC``."""
-    if name == "cards.svg":
-        return card_sheet().encode()
     return (files("agents.web") / "static" / name).read_bytes()
 
 
@@ -82,7 +81,7 @@ def belief_map(view: Any, chances: np.ndarray, hand: int | None = None) -> Marku
         (1.0 if known >> card & 1 else float(chances[card]) if unseen >> card & 1 else None, (hand or 0) >> card & 1)
         for card in range(52)
     ]
-    return Markup(page("belief.html", cells=cells, ranks=RANKS, suit_svg=suit_svg))
+    return Markup(page("belief.html", cells=cells, ranks=RANKS, suits=SUIT_SYMBOLS))
 
 
 def with_symbols(text: str) -> Markup:

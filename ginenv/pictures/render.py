@@ -1,6 +1,6 @@
 """The table as a person sees it from one seat: text for a terminal, or a picture as pixels or as SVG.
 
-All are drawn from a view alone, so a card that the seat may not see cannot be shown unless the caller gives it (``opened``).
+Both are drawn from a view alone, so a card that the seat may not see cannot be shown unless the caller gives it (``opened``).
 Runs are marked green, sets blue.
 """
 
@@ -20,7 +20,6 @@ from PIL import Image, ImageDraw, ImageFont
 from ginenv.engine.actions import PHASE_OVER
 from ginenv.engine.cards import RANKS, SUIT_SYMBOLS, card_name
 from ginenv.engine.engine import NO_CARD
-from ginenv.pictures.card_art import CARD_HEIGHT, CARD_WIDTH, PAPER, SUIT_CURVES, back_svg, face_svg, ink_of
 from ginenv.view.wording import Holding, my_holding, opponent_holding, status_words, taken_words
 
 # --- text ------------------------------------------------------------------------------------------------------------
@@ -100,15 +99,28 @@ def draw(view: np.void, opponent: str, mode: str | None) -> Any:
 # Wide enough for ten cards, and narrow enough for the screen of a phone, where a card is some 50 pixels wide.
 WIDTH, HEIGHT = 480, 544
 _CARD_W = 68
-_CARD_H = _CARD_W * CARD_HEIGHT / CARD_WIDTH
+_CARD_H = 1.4 * _CARD_W
 _STEP, _GAP, _MARGIN = 50, 8, 12
 _FELT, _FELT_DARK, _LINE = "#265c42", "#1c4833", "#568c70"
 _TEXT, _FAINT, _GOLD, _ROSE = "#f0f4ee", "#accab8", "#f0c860", "#fa8282"
-_EDGE = "#8d8a80"
+_PAPER, _EDGE, _BLACK_INK, _RED_INK = "#fdfbf4", "#8d8a80", "#20222a", "#b8242f"
 _KIND_RGB = {"run": "#70d682", "set": "#6eb0fa"}
 # Names are cut to the first length, sentences wrapped at the second.
 _NAME_LENGTH, _LINE_LENGTH = 16, 52
 _SCALE = 2  # pixels are drawn larger and scaled down, for smooth edges
+
+# Suits around (0, 0), extending about one in each direction. M moves, L draws a line, C a curve by three points.
+_SUIT_CURVES = (
+    "M0 -1 C.25 -.62 .95 -.2 .95 .3 C.95 .62 .7 .78 .48 .78 C.3 .78 .15 .68 .06 .52 C.1 .75 .2 .9 .36 1 L-.36 1 "
+    "C-.2 .9 -.1 .75 -.06 .52 C-.15 .68 -.3 .78 -.48 .78 C-.7 .78 -.95 .62 -.95 .3 C-.95 -.2 -.25 -.62 0 -1",
+    "M0 -.98 C.25 -.98 .45 -.78 .45 -.53 C.45 -.36 .36 -.22 .22 -.13 C.3 -.19 .4 -.22 .5 -.22 C.76 -.22 .96 -.02 .96 .23 "
+    "C.96 .48 .76 .68 .5 .68 C.3 .68 .14 .58 .06 .42 C.1 .7 .2 .88 .36 1 L-.36 1 C-.2 .88 -.1 .7 -.06 .42 "
+    "C-.14 .58 -.3 .68 -.5 .68 C-.76 .68 -.96 .48 -.96 .23 C-.96 -.02 -.76 -.22 -.5 -.22 C-.4 -.22 -.3 -.19 -.22 -.13 "
+    "C-.36 -.22 -.45 -.36 -.45 -.53 C-.45 -.78 -.25 -.98 0 -.98",
+    "M0 -1.05 C.2 -.65 .45 -.3 .75 0 C.45 .3 .2 .65 0 1.05 C-.2 .65 -.45 .3 -.75 0 C-.45 -.3 -.2 -.65 0 -1.05",
+    "M0 1 C-.25 .62 -1 .12 -1 -.4 C-1 -.78 -.72 -.98 -.48 -.98 C-.25 -.98 -.07 -.85 0 -.6 C.07 -.85 .25 -.98 .48 -.98 "
+    "C.72 -.98 1 -.78 1 -.4 C1 .12 .25 .62 0 1",
+)
 
 
 @cache
@@ -121,7 +133,7 @@ def _outline(suit: int) -> list[complex]:
     """The polygon of a suit, x + y i: its curves, each in eight steps."""
     points: list[complex] = []
     t = np.arange(1, 9) / 8
-    for command, numbers in re.findall(r"([MLC])([^MLC]*)", SUIT_CURVES[suit]):
+    for command, numbers in re.findall(r"([MLC])([^MLC]*)", _SUIT_CURVES[suit]):
         given = np.array(numbers.split(), float).view(complex)
         if command == "C":
             b, c, d = given
@@ -130,107 +142,99 @@ def _outline(suit: int) -> list[complex]:
     return points
 
 
-class _Pixels:
-    """Draws with pillow; a card shows its corner and one large suit. Positions and sizes are in units of ``WIDTH`` × ``HEIGHT``."""
+class _Picture:
+    """Rectangles, suits and texts in units of ``WIDTH`` × ``HEIGHT``, which become an SVG or pixels."""
 
     def __init__(self) -> None:
-        self.image = Image.new("RGB", (WIDTH * _SCALE, HEIGHT * _SCALE), _FELT)
-        self.draw = ImageDraw.Draw(self.image)
+        self._shapes: list[tuple[str, tuple[Any, ...]]] = []
 
-    def text(self, x: float, y: float, words: str, size: int = 16, fill: str = _TEXT, anchor: str = "left") -> None:
-        """Writes words centred on the height ``y``, red suits in red; their left, middle or right (``anchor``) is at ``x``."""
-        font = _font(size)
-        pieces = [piece for piece in re.split(f"([{SUIT_SYMBOLS}])", words) if piece]
-        widths = [size * 0.95 if piece in SUIT_SYMBOLS else font.getlength(piece) / _SCALE for piece in pieces]
-        x -= sum(widths) * {"left": 0, "middle": 0.5, "right": 1}[anchor]
-        for piece, width in zip(pieces, widths, strict=True):
-            if piece in SUIT_SYMBOLS:
-                suit = SUIT_SYMBOLS.index(piece)
-                self._suit(x + width / 2, y, size * 0.42, suit, _ROSE if suit >= 2 else fill)
-            else:
-                self.draw.text((x * _SCALE, y * _SCALE), piece, fill, font, "lm")
-            x += width
+    def text(self, x: float, y: float, words: str, size: int = 16, fill: str = _TEXT, anchor: str = "start") -> None:
+        """Writes words centred on the height ``y``, red suits in red; ``x`` is at their start, middle or end (``anchor``)."""
+        self._shapes.append(("text", (x, y, words, size, fill, anchor)))
 
-    def box(self, x: float, y: float, w: float, h: float, fill: str, outline: str | None = None, r: float = 7) -> None:
-        """A rectangle with round corners."""
-        corners = [(x * _SCALE, y * _SCALE), ((x + w) * _SCALE, (y + h) * _SCALE)]
-        self.draw.rounded_rectangle(corners, r * _SCALE, fill, outline, _SCALE)
+    def box(
+        self, x: float, y: float, w: float, h: float, fill: str, outline: str = "", r: float = 7, name: str = ""
+    ) -> None:
+        """A rectangle with round corners; an SVG tells the name of what it shows."""
+        self._shapes.append(("box", (x, y, w, h, fill, outline, r, name)))
 
-    def _suit(self, x: float, y: float, r: float, suit: int, fill: str) -> None:
-        # Drawn as a shape because common fonts lack suits.
-        self.draw.polygon([((x + at.real * r) * _SCALE, (y + at.imag * r) * _SCALE) for at in _outline(suit)], fill)
-
-    def card(self, x: float, y: float, card: int, outline: str | None = None) -> None:
-        """A card, face down if it is ``NO_CARD``; an outline marks it."""
+    def card(self, x: float, y: float, card: int, outline: str = _EDGE) -> None:
+        """A card with its corner and one large suit, face down if it is ``NO_CARD``; an outline marks it."""
         if card == NO_CARD:
-            self._back(x, y)
+            self.box(x, y, _CARD_W, _CARD_H, "#31508f", "#1d3263")
+            self.box(x + 6, y + 6, _CARD_W - 12, _CARD_H - 12, "#31508f", "#9db4e0", 4)
             return
-        self.box(x, y, _CARD_W, _CARD_H, PAPER, outline or _EDGE)
-        rank = RANKS[card % 13].replace("T", "10")
-        self.draw.text(((x + 8) * _SCALE, (y + 16) * _SCALE), rank, ink_of(card), _font(22), "lm")
-        self._suit(x + 16, y + 38, 8, card // 13, ink_of(card))
-        self._suit(x + _CARD_W - 23, y + _CARD_H - 27, 15, card // 13, ink_of(card))
+        suit, ink = card // 13, _RED_INK if card // 13 >= 2 else _BLACK_INK
+        self.box(x, y, _CARD_W, _CARD_H, _PAPER, outline, name=card_name(card, symbols=True))
+        self.text(x + 16, y + 16, RANKS[card % 13].replace("T", "10"), 22, ink, "middle")
+        self._shapes.append(("suit", (x + 16, y + 38, 8, suit, ink)))
+        self._shapes.append(("suit", (x + _CARD_W - 23, y + _CARD_H - 27, 15, suit, ink)))
 
-    def _back(self, x: float, y: float) -> None:
-        self.box(x, y, _CARD_W, _CARD_H, "#31508f", "#1d3263")
-        self.box(x + 6, y + 6, _CARD_W - 12, _CARD_H - 12, "#31508f", "#9db4e0", 4)
-        for k in range(1, 6):
-            at = y + 6 + k * (_CARD_H - 12) / 6
-            line = [((x + 10) * _SCALE, at * _SCALE), ((x + _CARD_W - 10) * _SCALE, at * _SCALE)]
-            self.draw.line(line, "#9db4e0", _SCALE)
-
-
-class _Svg:
-    """Draws the same as elements of an SVG, with the cards of ``card_art``."""
-
-    def __init__(self) -> None:
-        self.parts: list[str] = []
-
-    def text(self, x: float, y: float, words: str, size: int = 16, fill: str = _TEXT, anchor: str = "left") -> None:
-        """As ``_Pixels.text``."""
-        place = {"left": "start", "middle": "middle", "right": "end"}[anchor]
-        # A variation selector keeps suits from being shown as emoji.
-        coloured = re.sub(
-            f"[{SUIT_SYMBOLS}]",
-            lambda suit: f'<tspan fill="{_ROSE if suit[0] in "♦♥" else fill}">{suit[0]}\ufe0e</tspan>',
-            escape(words),
-        )
-        self.parts.append(
-            f'<text x="{x:g}" y="{y:g}" font-size="{size}" fill="{fill}" text-anchor="{place}" '
-            f'dominant-baseline="central">{coloured}</text>'
-        )
-
-    def box(self, x: float, y: float, w: float, h: float, fill: str, outline: str | None = None, r: float = 7) -> None:
-        """As ``_Pixels.box``."""
-        edge = f' stroke="{outline}"' if outline else ""
-        self.parts.append(f'<rect x="{x:g}" y="{y:g}" width="{w:g}" height="{h:g}" rx="{r:g}" fill="{fill}"{edge}/>')
-
-    def card(self, x: float, y: float, card: int, outline: str | None = None) -> None:
-        """As ``_Pixels.card``."""
-        drawn, name = (back_svg(), "card") if card == NO_CARD else (face_svg(card), card_name(card, symbols=True))
-        mark = (
-            f'<rect width="100" height="140" rx="9" fill="none" stroke="{outline}" stroke-width="4"/>'
-            if outline
-            else ""
-        )
-        scale = _CARD_W / CARD_WIDTH
-        self.parts.append(
-            f'<g transform="translate({x:g} {y:g}) scale({scale:g})"><title>{name}</title>{drawn}{mark}</g>'
-        )
-
-    def element(self, label: str) -> str:
-        """The whole picture."""
+    def svg(self, label: str) -> str:
+        """A self-contained SVG element."""
+        draw = {"text": _svg_text, "box": _svg_box, "suit": _svg_suit}
+        shapes = "".join(draw[kind](*given) for kind, given in self._shapes)
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" style="max-width:{WIDTH}px" role="img" '
             f'aria-label="{escape(label)}" font-family="system-ui, sans-serif">'
-            f'<rect width="{WIDTH}" height="{HEIGHT}" rx="12" fill="{_FELT}"/>{"".join(self.parts)}</svg>'
+            f'<rect width="{WIDTH}" height="{HEIGHT}" rx="12" fill="{_FELT}"/>{shapes}</svg>'
         )
 
+    def pixels(self) -> np.ndarray:
+        """``uint8[HEIGHT, WIDTH, 3]``."""
+        image = Image.new("RGB", (WIDTH * _SCALE, HEIGHT * _SCALE), _FELT)
+        on, draw = ImageDraw.Draw(image), {"text": _pixel_text, "box": _pixel_box, "suit": _pixel_suit}
+        for kind, given in self._shapes:
+            draw[kind](on, *given)
+        return np.asarray(image.resize((WIDTH, HEIGHT), Image.Resampling.LANCZOS))
 
-_Canvas = _Pixels | _Svg
+
+def _svg_text(x: float, y: float, words: str, size: int, fill: str, anchor: str) -> str:
+    # A variation selector keeps suits from being shown as emoji.
+    coloured = re.sub("[♦♥]", rf'<tspan fill="{_ROSE}">\g<0></tspan>', escape(words))
+    coloured = re.sub(f"[{SUIT_SYMBOLS}]", "\\g<0>\ufe0e", coloured)
+    return (
+        f'<text x="{x:g}" y="{y:g}" font-size="{size}" fill="{fill}" text-anchor="{anchor}" '
+        f'dominant-baseline="central">{coloured}</text>'
+    )
 
 
-def _draw_holding(canvas: _Canvas, y: float, holding: Holding) -> None:
+def _svg_box(x: float, y: float, w: float, h: float, fill: str, outline: str, r: float, name: str) -> str:
+    edge, title = f' stroke="{outline}"' if outline else "", f"<title>{name}</title>" if name else ""
+    return f'<rect x="{x:g}" y="{y:g}" width="{w:g}" height="{h:g}" rx="{r:g}" fill="{fill}"{edge}>{title}</rect>'
+
+
+def _svg_suit(x: float, y: float, r: float, suit: int, fill: str) -> str:
+    return f'<path transform="translate({x:g} {y:g}) scale({r:g})" d="{_SUIT_CURVES[suit]}" fill="{fill}"/>'
+
+
+def _pixel_text(on: ImageDraw.ImageDraw, x: float, y: float, words: str, size: int, fill: str, anchor: str) -> None:
+    font = _font(size)
+    pieces = [piece for piece in re.split(f"([{SUIT_SYMBOLS}])", words) if piece]
+    widths = [size * 0.95 if piece in SUIT_SYMBOLS else font.getlength(piece) / _SCALE for piece in pieces]
+    x -= sum(widths) * {"start": 0, "middle": 0.5, "end": 1}[anchor]
+    for piece, width in zip(pieces, widths, strict=True):
+        if piece in SUIT_SYMBOLS:
+            suit = SUIT_SYMBOLS.index(piece)
+            _pixel_suit(on, x + width / 2, y, size * 0.42, suit, _ROSE if suit >= 2 else fill)
+        else:
+            on.text((x * _SCALE, y * _SCALE), piece, fill, font, "lm")
+        x += width
+
+
+def _pixel_box(
+    on: ImageDraw.ImageDraw, x: float, y: float, w: float, h: float, fill: str, outline: str, r: float, _: str
+) -> None:
+    corners = [(x * _SCALE, y * _SCALE), ((x + w) * _SCALE, (y + h) * _SCALE)]
+    on.rounded_rectangle(corners, r * _SCALE, fill, outline or None, _SCALE)
+
+
+def _pixel_suit(on: ImageDraw.ImageDraw, x: float, y: float, r: float, suit: int, fill: str) -> None:
+    # Drawn as a shape because common fonts lack suits.
+    on.polygon([((x + at.real * r) * _SCALE, (y + at.imag * r) * _SCALE) for at in _outline(suit)], fill)
+
+
+def _draw_holding(picture: _Picture, y: float, holding: Holding) -> None:
     groups: list[tuple[str, tuple[int, ...]]] = [*holding.melds]
     if holding.loose:
         groups.append(("", holding.loose))
@@ -245,18 +249,14 @@ def _draw_holding(canvas: _Canvas, y: float, holding: Holding) -> None:
     x = (WIDTH - covered * step - len(groups) * _CARD_W - (len(groups) - 1) * _GAP) / 2
     for kind, cards in groups:
         for k, card in enumerate(cards):
-            canvas.card(x + k * step, y, card)
+            picture.card(x + k * step, y, card)
         end = x + (len(cards) - 1) * step + _CARD_W
         if kind in _KIND_RGB:
-            canvas.box(x, y + _CARD_H + 6, end - x, 5, _KIND_RGB[kind], None, 2)
-            canvas.text((x + end) / 2, y + _CARD_H + 22, kind, 14, _KIND_RGB[kind], "middle")
+            picture.box(x, y + _CARD_H + 6, end - x, 5, _KIND_RGB[kind], "", 2)
+            picture.text((x + end) / 2, y + _CARD_H + 22, kind, 14, _KIND_RGB[kind], "middle")
         elif kind == "laid off":
-            canvas.text((x + end) / 2, y + _CARD_H + 22, kind, 14, _GOLD, "middle")
+            picture.text((x + end) / 2, y + _CARD_H + 22, kind, 14, _GOLD, "middle")
         x = end + _GAP
-
-
-def _cut(name: str, length: int) -> str:
-    return name if len(name) <= length else name[: length - 1] + "…"
 
 
 def _by_name(words: str, me: str) -> str:
@@ -264,37 +264,39 @@ def _by_name(words: str, me: str) -> str:
     return words if me == "you" else re.sub(r"\byou\b", lambda _: me, words.replace("your turn", f"{me}'s turn"))
 
 
-def _draw_table(canvas: _Canvas, view: np.void, opponent: str, opened: np.void | None = None, me: str = "you") -> None:
-    """The one layout of pictures; if the opponent's view is given (``opened``), its hand lies open."""
+def _table(view: np.void, opponent: str, opened: np.void | None = None, me: str = "you") -> _Picture:
+    """The picture; if the opponent's view is given (``opened``), its hand lies open."""
+    picture = _Picture()
     mine, theirs = my_holding(view), opponent_holding(view) if opened is None else my_holding(opened)
-    opponent, me = _cut(opponent, _NAME_LENGTH), _cut(me, _NAME_LENGTH)
+    opponent, me = (name if len(name) <= _NAME_LENGTH else name[: _NAME_LENGTH - 1] + "…" for name in (opponent, me))
     left, right = _MARGIN, WIDTH - _MARGIN
     over = f", deadwood {int(view['deadwood'][1])}" if view["phase"] == PHASE_OVER and view["shown"] else ""
-    canvas.text(left, 20, opponent + over, 17)
-    canvas.text(right, 20, f"score {int(view['score'][0])} : {int(view['score'][1])}", 17, _TEXT, "right")
-    _draw_holding(canvas, 38, theirs)
+    picture.text(left, 20, opponent + over, 17)
+    picture.text(right, 20, f"score {int(view['score'][0])} : {int(view['score'][1])}", 17, _TEXT, "end")
+    _draw_holding(picture, 38, theirs)
     top, step = 176, 30
-    canvas.box(6, top - 10, WIDTH - 12, 174, _FELT_DARK, _LINE, 14)
+    picture.box(6, top - 10, WIDTH - 12, 174, _FELT_DARK, _LINE, 14)
     for k in range(min(3, (int(view["stock"]) + 9) // 10)):
-        canvas.card(left + 8 - 3 * k, top - 3 * k + 6, NO_CARD)
-    canvas.text(left + 6, top + _CARD_H + 18, f"stock {int(view['stock'])}", 15, _FAINT)
+        picture.card(left + 8 - 3 * k, top - 3 * k + 6, NO_CARD)
+    picture.text(left + 6, top + _CARD_H + 18, f"stock {int(view['stock'])}", 15, _FAINT)
     cards = [int(card) for card in view["pile"][: view["num_pile"]]][-4:]
     for k, card in enumerate(cards):
-        canvas.card(left + 110 + step * k, top + 6, card, _GOLD if k == len(cards) - 1 else None)
+        picture.card(left + 110 + step * k, top + 6, card, _GOLD if k == len(cards) - 1 else _EDGE)
     if not cards:
-        canvas.box(left + 110, top + 6, _CARD_W, _CARD_H, _FELT_DARK, _LINE)
-    canvas.text(left + 110, top + _CARD_H + 18, f"pile {int(view['num_pile'])}", 15, _FAINT)
-    canvas.text(right - 4, top + 22, f"hand {int(view['hand_no']) + 1}", 17, _TEXT, "right")
-    canvas.text(right - 4, top + 50, _limit(view), 17, _GOLD, "right")
+        picture.box(left + 110, top + 6, _CARD_W, _CARD_H, _FELT_DARK, _LINE)
+    picture.text(left + 110, top + _CARD_H + 18, f"pile {int(view['num_pile'])}", 15, _FAINT)
+    picture.text(right - 4, top + 22, f"hand {int(view['hand_no']) + 1}", 17, _TEXT, "end")
+    picture.text(right - 4, top + 50, _limit(view), 17, _GOLD, "end")
     last = _by_name(taken_words(view, opponent), me)
     if view["taken"] == NO_CARD and view["drawn"] != NO_CARD:
         last = f"{me} drew {card_name(int(view['drawn']), symbols=True)}"
-    canvas.text(left + 6, top + 146, last, 15)
-    _draw_holding(canvas, 354, mine)
+    picture.text(left + 6, top + 146, last, 15)
+    _draw_holding(picture, 354, mine)
     words = f"{'your' if me == 'you' else me + ':'} deadwood {mine.deadwood}"
-    canvas.text(right, HEIGHT - 54, words, 15, _TEXT, "right")
+    picture.text(right, HEIGHT - 54, words, 15, _TEXT, "end")
     for k, line in enumerate(textwrap.wrap(_by_name(status_words(view, opponent), me), _LINE_LENGTH)[:2]):
-        canvas.text(left, HEIGHT - 54 + 18 * (k + 1), line, 15, _GOLD)
+        picture.text(left, HEIGHT - 54 + 18 * (k + 1), line, 15, _GOLD)
+    return picture
 
 
 def to_image(view: np.void, opponent: str = "opponent") -> np.ndarray:
@@ -304,9 +306,7 @@ def to_image(view: np.void, opponent: str = "opponent") -> np.ndarray:
         view: a ``VIEW`` record.
         opponent: the opponent's name.
     """
-    canvas = _Pixels()
-    _draw_table(canvas, view, opponent)
-    return np.asarray(canvas.image.resize((WIDTH, HEIGHT), Image.Resampling.LANCZOS))
+    return _table(view, opponent).pixels()
 
 
 def to_svg(view: np.void, opponent: str = "opponent", opened: np.void | None = None, me: str = "you") -> str:
@@ -318,6 +318,4 @@ def to_svg(view: np.void, opponent: str = "opponent", opened: np.void | None = N
         opened: the opponent's view, if its hand is to lie open.
         me: the name of the observing seat.
     """
-    canvas = _Svg()
-    _draw_table(canvas, view, opponent, opened, me)
-    return canvas.element(f"The table: {_by_name(status_words(view, opponent), me)}")
+    return _table(view, opponent, opened, me).svg(f"The table: {_by_name(status_words(view, opponent), me)}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,15 +24,8 @@ _CLOSING = {
 }
 
 
-@dataclass(frozen=True)
-class SheetLine:
-    """A line of a score sheet as it is shown.
-
-    Attributes:
-        label: number of the hand, or what the line adds.
-        cells: that of seat 0 and that of seat 1.
-        outcome: how the hand ended, on the lines of hands.
-    """
+class SheetLine(NamedTuple):
+    """A line of a score sheet as it is shown: the hand's number or what is added, both seats' cells, how the hand ended."""
 
     label: str
     cells: tuple[str, str]
@@ -59,11 +53,6 @@ class ScoreSheet:
     net: int | None
     is_over: bool
     boxes: Pair
-
-    @property
-    def laid_off(self) -> list[tuple[int, tuple[int, ...]]]:
-        """Number of the hand (from 1) and cards, for every hand in which cards were laid off."""
-        return [(number, row[0].laid_off) for number, row in enumerate(self.rows, 1) if row[0].laid_off]
 
     def lines(self) -> list[SheetLine]:
         """The lines to show: hands, what the end of the game adds, and totals. Boxes have their number (and points)."""
@@ -97,12 +86,10 @@ class ScoreSheet:
             lines.append(row(line.label, line.cells, "" if line.outcome is None else line.outcome.describe(names)))
         if self.is_over:
             lines.append(self.verdict(names))
-        for number, cards in self.laid_off:
-            lines.append(f"laid off in hand {number}: {format_cards(cards)}")
+        for number, (outcome, _) in enumerate(self.rows, 1):
+            if outcome.laid_off:
+                lines.append(f"laid off in hand {number}: {format_cards(outcome.laid_off)}")
         return "\n".join(lines)
-
-    def __str__(self) -> str:
-        return self.to_text()
 
 
 def pair_of(field: np.ndarray) -> Pair:
@@ -135,7 +122,10 @@ def score_sheet(rules: Rules, outcomes: Sequence[Outcome]) -> ScoreSheet:
     closing: list[tuple[str, Pair]] = []
     steps = _CLOSING.get(rules.shutout, (_BONUS, _BOXES, _SHUTOUT))
     for k, (label, _) in enumerate(steps):
-        _settle_without(states, rules, [name for _, name in steps[k + 1 :]])
+        states["rules"] = rules.block
+        for _, name in steps[k + 1 :]:
+            states["rules"][name] = 0
+        settle(states[0], int(states["winner"][0]))
         after = pair_of(states["total"])
         if after != totals:
             closing.append((label, (after[0] - totals[0], after[1] - totals[1])))
@@ -143,11 +133,3 @@ def score_sheet(rules: Rules, outcomes: Sequence[Outcome]) -> ScoreSheet:
     winner = None if states["game_winner"][0] == NOBODY else int(states["game_winner"][0])
     net = totals[winner] - totals[1 - winner] if rules.net_score and winner is not None else None
     return ScoreSheet(rows, tuple(closing), totals, winner, net, True, boxes)
-
-
-def _settle_without(states: np.ndarray, rules: Rules, without: Sequence[str]) -> None:
-    """Settles a game that its last hand has ended, under rules without some bonuses."""
-    states["rules"] = rules.block
-    for name in without:
-        states["rules"][name] = 0
-    settle(states[0], int(states["winner"][0]))
