@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from agents.rating import DATA
@@ -116,27 +117,27 @@ RATINGS = {
     ),
 }
 
-ENVIRONMENT = {
-    "planes": [Table("plane | cells that are 1", [Rows(dict(enumerate(PLANES)), "{key} | {value}", "*")])],
-    "facts": [
-        Table(
-            "index | what it holds",
-            [Rows({len(PLANES) * 52 + n: words for n, (words, _) in enumerate(FACTS)}, "{key} | {value}", "*")],
-        )
-    ],
+ENVIRONMENT: dict[str, Table | str] = {
+    "planes": Table("plane | cells that are 1", [Rows(dict(enumerate(PLANES)), "{key} | {value}", "*")]),
+    "facts": Table(
+        "index | what it holds",
+        [Rows({len(PLANES) * 52 + n: words for n, (words, _) in enumerate(FACTS)}, "{key} | {value}", "*")],
+    ),
     # The docstring without its title.
-    "info": [(inspect.getdoc(info) or "").replace("``", "`").split("\n\n", 2)[2] + "\n"],
+    "info": (inspect.getdoc(info) or "").replace("``", "`").split("\n\n", 2)[2] + "\n",
+}
+
+RULES = {
+    "presets": Table("preset | ", [Rows(PRESET_TEXTS, "`{key}` | {value}", "*")]),
+    "rules": Table("rule | ", [Rows(RULE_TEXTS, "`{key}` | {value}", "*")]),
 }
 
 # By page and mark.
-PAGES: dict[str, dict[str, list[Table | str]]] = {
-    "README.md": {name: [table] for name, table in README.items()},
-    "docs/results.md": {name: [table] for name, table in FIGURES.items()},
-    "docs/benchmark.md": {name: [table] for name, table in LEADERBOARD.items()},
-    "docs/rating.md": {name: [table] for name, table in RATINGS.items()},
+PAGES: dict[str, Mapping[str, Table | str]] = {
+    "README.md": README,
+    "docs/results.md": FIGURES,
+    "docs/benchmark.md": LEADERBOARD,
+    "docs/rating.md": RATINGS,
     "docs/environment.md": ENVIRONMENT,
-    "docs/rules.md": {
-        "presets": [Table("preset | ", [Rows(PRESET_TEXTS, "`{key}` | {value}", "*")])],
-        "rules": [Table("rule | ", [Rows(RULE_TEXTS, "`{key}` | {value}", "*")])],
-    },
+    "docs/rules.md": RULES,
 }

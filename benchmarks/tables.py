@@ -78,16 +78,13 @@ class Table:
     Attributes:
         headings: its headings, with ``|`` between them.
         rows: its rows, one kind after the other.
-        title: a line before it.
     """
 
     headings: str
     rows: Sequence[Rows]
-    title: str = ""
 
     def __str__(self) -> str:
-        lines = [f"{self.title}\n"] if self.title else []
-        lines += [f"| {self.headings} |", "|" + " --- |" * (1 + self.headings.count("|"))]
+        lines = [f"| {self.headings} |", "|" + " --- |" * (1 + self.headings.count("|"))]
         return "\n".join([*lines, *(line for rows in self.rows for line in rows.lines()), ""])
 
 
@@ -109,16 +106,16 @@ def _rows_at(document: Any, path: str, above: dict[str, Any]) -> Iterator[dict[s
         yield from _rows_at(document[int(step) if isinstance(document, list) else step], rest, fields)
 
 
-def filled(path: Path, parts: Mapping[str, Sequence[Table | str]]) -> str:
+def _filled(path: Path, parts: Mapping[str, Table | str]) -> str:
     """A page with its tables between their marks, ``<!-- NAME -->`` and ``<!-- end of NAME -->``."""
     text = path.read_text(encoding="utf-8")
-    for name, tables in parts.items():
+    for name, table in parts.items():
         begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"
         before, _, rest = text.partition(begin)
         _, found, after = rest.partition(end)
         if not found:
             sys.exit(f"{path.name} lacks the marks of {name}")
-        text = "\n".join([f"{before}{begin}", *map(str, tables), f"{end}{after}"])
+        text = f"{before}{begin}\n{table}\n{end}{after}"
     return text
 
 
@@ -131,7 +128,7 @@ def main(check: bool = False) -> None:
     from benchmarks.descriptions import PAGES
 
     for name, tables in PAGES.items():
-        text = filled(ROOT / name, tables)
+        text = _filled(ROOT / name, tables)
         if not check:
             write_text(ROOT / name, text)
         elif (ROOT / name).read_text(encoding="utf-8") != text:
