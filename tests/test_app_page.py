@@ -62,12 +62,3 @@ def _play(page: Any, press: Callable[[Any], None]) -> int:
         hands += actions == ["next"]
         press(page.locator("#actions button").last)
     raise AssertionError("the game does not end")
-
-
-def test_cards_and_buttons_are_large_enough_to_tap_on_a_phone() -> None:
-    with browser() as opened:
-        page = opened.new_context(viewport={"width": 360, "height": 640}, has_touch=True).new_page()
-        page.goto(PAGE.as_uri())
-        for found in page.locator("button, select").all():
-            box = found.bounding_box()
-            assert box is None or min(box["width"], box["height"]) >= 44, found.inner_text()

@@ -119,15 +119,13 @@ def test_a_profile_and_a_slot_learn_the_same(level: Level, tmp_path: Path) -> No
     for k in range(len(views)):
         for player in (stored, slot):
             player.observe_hands(views[k : k + 1], np.zeros(1, np.int64))
-    again = LevelPlayer(level, 1, profile=Profile(tmp_path, level, "anna"))
     # Without a profile row 0 is nobody's.
-    means = [player.memory.opponents.records["mean"][row] for player, row in ((stored, 0), (slot, 1), (again, 0))]
-    stranger = Memory(level.skill).opponents.records
-    assert (means[0] != stranger["mean"][0]).any()
+    means = [player.memory.opponents.records["mean"][row] for player, row in ((stored, 0), (slot, 1))]
     np.testing.assert_allclose(means[0], means[1])
-    np.testing.assert_array_equal(means[0], means[2])
-    others = LevelPlayer(level, 1, profile=Profile(tmp_path, level, "ben"))
-    assert others.memory.opponents.records.tobytes() == stranger.tobytes()
+    again, other = (LevelPlayer(level, 1, profile=Profile(tmp_path, level, name)) for name in ("anna", "ben"))
+    np.testing.assert_array_equal(means[0], again.memory.opponents.records["mean"][0])
+    assert other.memory.opponents.records.tobytes() == Memory(level.skill).opponents.records.tobytes()
+    assert (means[0] != other.memory.opponents.records["mean"][0]).any()
 
 
 def test_two_writers_both_count(level: Level, tmp_path: Path) -> None:
@@ -142,21 +140,19 @@ def test_two_writers_both_count(level: Level, tmp_path: Path) -> None:
 
 
 def test_levels_of_one_name_keep_what_they_learn_apart(level: Level, tmp_path: Path) -> None:
-    play_with_profile(level, tmp_path / "home", 5)
-    same = tmp_path / "elsewhere" / level.directory.name
+    home, same = tmp_path / "home", tmp_path / "elsewhere" / level.directory.name
+    play_with_profile(level, home, 5)
     shutil.copytree(level.directory, same)
-    assert read_learned(tmp_path / "home", load_level(str(same))) == read_learned(tmp_path / "home", level)
+    assert read_learned(home, load_level(str(same))) == read_learned(home, level)
     values = json.loads((same / LEVEL).read_text())
     values["settings"]["hand_taste"] = 0.5
     (same / LEVEL).write_text(json.dumps(values))
-    other = load_level(str(same))
-    assert other.name == level.name and read_learned(tmp_path / "home", other) is None
-    reset_level(tmp_path / "home", other)
-    assert read_learned(tmp_path / "home", level) is not None
-    installed = load_level("level-2")
-    assert profile_path(tmp_path, installed) == tmp_path / "levels" / "level-2.json"
-    copy_level("level-2", tmp_path / "level-2")
-    assert profile_path(tmp_path, load_level(str(tmp_path / "level-2"))) != profile_path(tmp_path, installed)
+    other, installed = load_level(str(same)), load_level("level-2")
+    assert other.name == level.name and read_learned(home, other) is None
+    reset_level(home, other)
+    assert read_learned(home, level) is not None
+    copied = copy_level("level-2", tmp_path / "level-2")
+    assert profile_path(tmp_path, copied) != profile_path(tmp_path, installed) == tmp_path / "levels" / "level-2.json"
 
 
 def test_a_disk_that_takes_nothing_ends_no_game(level, tmp_path, monkeypatch):

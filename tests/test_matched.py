@@ -12,7 +12,6 @@ from agents.estimates import Estimate
 from agents.levels.dial import GRID, NUM_PLACES, STRANGER, shipped_dial
 from agents.levels.level import MATCHED, load_level
 from agents.levels.matched import MatchedPlayer, PersonRating, person_rating
-from agents.levels.memory import HandsInPlay
 from agents.levels.own_luck import own_luck
 from agents.levels.profile import Profile, reset_level
 from agents.network.metadata import read_metadata
@@ -22,32 +21,19 @@ from ginenv.engine.actions import PHASE_DISCARD
 from ginenv.engine.rules import get_rules
 from ginenv.errors import GinError
 from ginenv.hands.hand import Hand
-from ginenv.tables.players import BasePlayer, Player, make_player
+from ginenv.tables.players import make_player
 from tests.support.refusals import refuses
 from tests.support.web_scenes import plain
 
 TOP = NUM_PLACES - 1
 
 
-class Watched(BasePlayer):
-    """A player whose luck is measured as ``matched`` measures its own."""
-
-    def __init__(self, player: Player) -> None:
-        super().__init__()
-        self.player, self.in_play, self.hands = player, HandsInPlay(), []
-
-    def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
-        assert slots is not None
-        for _ in range(2):
-            # A view that is shown again brings no more luck.
-            self.in_play.note(views, slots)
-        return self.player.act(views, slots)
+class Watched(MatchedPlayer):
+    """Collects the points of hands, and the same without its own luck."""
 
     def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
         assert slots is not None
-        decisions, _, hands = self.in_play.take(views, slots)
-        luck = own_luck(decisions, hands, len(views))
-        self.hands += zip(views["points"].tolist(), luck.tolist(), strict=True)
+        self.hands = [*getattr(self, "hands", []), *zip(views["points"], self.margins(views, slots), strict=True)]
 
 
 def matched(home: Path | None = None, person: str = "Ann") -> MatchedPlayer:
@@ -94,13 +80,14 @@ def test_the_interval_holds_the_true_rating_and_the_expected_result_is_even(rati
 
 
 def test_own_luck_is_zero_on_average_and_explains_results():
-    player = Watched(make_simple(1))
+    player = Watched(load_level(MATCHED), 1, place=8.0)
     play_series(player, make_simple(2), series=100, hands=6, seed=3)
-    points, luck = np.array(player.hands).T
+    points, margins = np.array(player.hands, float).T
+    luck = points - margins
     assert abs(luck.mean()) < 3 * luck.std() / len(luck) ** 0.5
-    assert 0.05 < 1 - np.var(points - luck) / np.var(points) < 0.6
+    assert 0.05 < 1 - np.var(margins) / np.var(points) < 0.6
     # The seats' results and their order matter: luck of other hands explains nothing.
-    assert np.var(points - np.roll(luck, 1)) > np.var(points - luck)
+    assert np.var(points - np.roll(luck, 1)) > np.var(margins)
 
 
 def test_own_luck_of_a_draw_is_that_of_the_card():
