@@ -124,7 +124,6 @@ def test_a_game_goes_on_after_a_kill_and_after_ctrl_c_to_its_end(tmp_path):
     while "begins another game" not in program.screen:
         program.say(person(program.screen))
     assert "the game." in program.screen and "total" in program.screen
-    assert "Easy: " in program.say("stats")
     assert "Good-bye" in program.say("q") and program.end() == 0
     with Home(tmp_path) as home:
         assert [game.over for game in home.games("Ann")] == [True]

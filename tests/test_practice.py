@@ -89,21 +89,6 @@ def test_the_schedule_is_that_of_the_library(home: Home, analyst: Analyst) -> No
     assert seen == {True, False}
 
 
-def test_a_clock_that_was_ahead_keeps_nothing_away(home: Home, analyst: Analyst) -> None:
-    clock = Clock()
-    practice = Practice(home, "Ann", lambda: analyst, clock)
-    clock.now = NOON + datetime.timedelta(days=400)
-    practice.add_new()
-    exercise = practice.next()
-    assert exercise is not None
-    practice.answer(exercise, legal(exercise)[0])
-    clock.now = NOON
-    assert practice.progress().due == 1 and practice.next() == practice.exercise(exercise.id)
-    practice.answer(practice.exercise(exercise.id), legal(exercise)[0])
-    following = practice.next()
-    assert practice.progress().due == 0 and following is not None and following.reviews == 0
-
-
 def test_every_move_within_the_doubt_is_right_and_no_other(home: Home, analyst: Analyst) -> None:
     practice = Practice(home, "Ann", lambda: analyst, Clock())
     practice.add_new()
@@ -161,31 +146,21 @@ def test_what_is_no_answer_changes_nothing(home: Home, analyst: Analyst) -> None
         practice.answer(exercise, legal(exercise)[0])
     with refuses(StoreError, "Ann", 12345):
         practice.exercise(12345)
-    home.database.run("UPDATE exercise SET schedule = '[1]' WHERE id = ?", exercise.id)
-    with refuses(StoreError, exercise.id):
-        practice.answer(practice.exercise(exercise.id), legal(exercise)[0])
     assert practice.progress().reviews == 1
 
 
 def test_skill_is_the_loss_per_decision_of_analysed_hands(home: Home, analyst: Analyst) -> None:
-    assert skill(home, "Ann", window=2) == (None, [])
+    assert skill(home, "Ann") is None
     for seed in (3, 4):
         play(home, seed)
     count = analyse_games(home, "Ann", analyst)
-    total, windows = skill(home, "Ann", window=2)
-    sides = [
-        side
-        for game in home.games("Ann")
-        for hand in home.record(game.id).hands
-        for side in [analyst.hand(hand).sides[0]]
-        if side.decisions
-    ]
+    total = skill(home, "Ann")
+    hands = [hand for game in home.games("Ann") for hand in home.record(game.id).hands]
+    sides = [side for hand in hands for side in [analyst.hand(hand).sides[0]] if side.decisions]
     assert total is not None and (total.hands, total.decisions) == (len(sides), sum(each.decisions for each in sides))
-    assert len(sides) <= count and sum(each.hands for each in windows) == len(sides)
     wanted = sum(each.loss for each in sides) / sum(each.decisions for each in sides)
-    assert total.loss.mean == pytest.approx(wanted) and total.loss.low < wanted < total.loss.high
-    assert windows[0].loss.mean == pytest.approx(
-        sum(each.loss for each in sides[:2]) / sum(each.decisions for each in sides[:2])
+    assert (
+        len(sides) <= count and total.loss.mean == pytest.approx(wanted) and total.loss.low < wanted < total.loss.high
     )
 
 
@@ -223,31 +198,26 @@ def test_practice_at_the_terminal(talk, monkeypatch) -> None:
         practise(talk.terminal, talk.home, "Ann", "gin")
 
 
-def test_skill_and_rating_stand_beside_each_other_at_both_tables(home: Home, analyst: Analyst, monkeypatch) -> None:
-    monkeypatch.setattr("agents.play.skill.WINDOW", 2)
-    assert standing(home, "Ann") == ([], [], [])
-    for seed in (3, 4, 5):
+def test_skill_and_rating_stand_beside_each_other_at_both_tables(home: Home, analyst: Analyst) -> None:
+    assert standing(home, "Ann") == []
+    for seed in (3, 4):
         play(home, seed)
     analyse_games(home, "Ann", analyst)
     level = load_level(MATCHED)
     person = MatchedPlayer(level, 1, profile=Profile(home.path, level, "Ann"))
     play_series(person, make_player("simple", 2), series=1, hands=3, seed=7)
-    words, windows, ratings = standing(home, "ann")
-    cost, over_time, rated = words
-    assert len(windows) > 1 and f"{100 * windows[-1].loss.mean:.2f} %" in over_time and "analysed hands" in cost
-    assert str(person_rating(home.path, "Ann")) in rated and "after 3 hands" in rated and len(ratings) == 3
+    words = cost, rated = standing(home, "ann")
+    assert "analysed hands" in cost and str(person_rating(home.path, "Ann")) in rated and "after 3 hands" in rated
     talk = Talk(home.path)
-    shown = [" ".join(talk.say("stats", new=True).split())]
     practise(talk.terminal, home, "Ann")
-    shown.append(" ".join(talk.screen.getvalue().split()))
+    shown = [" ".join(talk.screen.getvalue().split())]
     talk.session.close()
     ann = Guest(home.path)
     shown += [plain(ann.get(path)) for path in ("/practice", "/statistics")]
     assert all(line in page for page in shown for line in words)
-    assert "<svg" in ann.get("/practice").partition("Your skill")[2]
     # Practice goes on where the rating's file is damaged.
     (home.path / "levels" / f"{MATCHED}.json").write_text("{}")
-    assert "damaged" in standing(home, "Ann").words[-1] and "Your skill" in ann.get("/practice")
+    assert "damaged" in standing(home, "Ann")[-1] and "Your skill" in ann.get("/practice")
     ann.close()
 
 

@@ -21,7 +21,7 @@ from fsrs import Card, Rating, Scheduler
 
 from agents.analysis import Analyst, Decision
 from agents.analysis.marks import UNCLEAR
-from agents.files import parse_json, read_json_object
+from agents.files import read_json_object
 from agents.play.moves import count
 from agents.play.review import mistakes
 from agents.play.store import Home, StoreError
@@ -40,8 +40,6 @@ _GROUPS = {each: kind for kind, group in KINDS.items() for each in group}
 MINE, EVERYBODY = "mine", "everybody"
 # Made by ``python -m benchmarks.data.practice_positions``.
 POSITIONS = Path(__file__).parents[1] / "data" / "practice.json"
-# At the moment ?2. While the clock was ahead, what was new or answered became due at moments that are far away on the right one.
-_IS_DUE = "(due <= ?2 OR NOT EXISTS (SELECT 1 FROM review WHERE review.exercise = exercise.id AND reviewed <= ?2))"
 # Without fuzzing, so that the same answers give the same schedule.
 SCHEDULER = Scheduler(enable_fuzzing=False)
 
@@ -182,7 +180,7 @@ class Practice:
         if whose:
             check_choice("whose", whose, (MINE, EVERYBODY))
         found = self._exercises(
-            f"{_IS_DUE} AND ?3 IN ('', kind) AND ?4 IN ('', CASE mine WHEN 1 THEN 'mine' ELSE 'everybody' END) "
+            "due <= ?2 AND ?3 IN ('', kind) AND ?4 IN ('', CASE mine WHEN 1 THEN 'mine' ELSE 'everybody' END) "
             "ORDER BY reviews = 0, CASE WHEN reviews THEN due END, mine DESC, id LIMIT 1",
             *(_text(self._now()), kind, whose),
         )
@@ -230,16 +228,10 @@ class Practice:
         return Answer(right, decision, cost, card.due)
 
     def schedule(self, number: int) -> Card:
-        """The library's card of an exercise.
-
-        Raises:
-            StoreError: if the store holds something else.
-        """
-        text = self.home.database.rows("SELECT schedule FROM exercise WHERE id = ?", number)[0]["schedule"]
-        try:
-            return Card.from_dict(parse_json(text))
-        except (ValueError, KeyError, TypeError) as error:
-            raise StoreError(f"the schedule of exercise {number} in the store cannot be read ({error})") from None
+        """The library's card of an exercise."""
+        return Card.from_json(
+            self.home.database.rows("SELECT schedule FROM exercise WHERE id = ?", number)[0]["schedule"]
+        )
 
     def progress(self) -> Progress:
         """How far the player is."""
@@ -250,7 +242,7 @@ class Practice:
         )
         answered = "EXISTS (SELECT 1 FROM review WHERE review.exercise = exercise.id)"
         (count,) = self.home.database.rows(
-            f"SELECT coalesce(sum({answered} AND {_IS_DUE}), 0) AS due, coalesce(sum(NOT {answered}), 0) AS new "
+            f"SELECT coalesce(sum({answered} AND due <= ?2), 0) AS due, coalesce(sum(NOT {answered}), 0) AS new "
             "FROM exercise WHERE player = ?1",
             *(self._id, _text(self._now())),
         )

@@ -13,13 +13,12 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from agents.play.display_names import display_opponent, display_rules
+from agents.play.display_names import display_rules
 from agents.play.hints import load_analyst
 from agents.play.moves import Turn, count
 from agents.play.options import variation
 from agents.play.session import Session
 from agents.play.skill import standing
-from agents.play.statistics import Tally
 from agents.play.store import Home, PlayerFile, default_home
 from ginenv.engine.actions import PHASE_OVER
 from ginenv.engine.cards import SUIT_SYMBOLS, SUITS, card_name, cards_of, format_cards, parse_card
@@ -36,7 +35,7 @@ _HELP = """\
 t  take the upcard       s  draw from the stock       p  pass
 7C  discard that card    k 7C  knock with it          gin  go gin
 spread 2  spread so      l 7C  lay off that card      n  done laying off
-In a game, h: a hint, c: the score sheet, stats: your statistics, Enter: the table again.
+In a game, h: a hint, Enter: the table again.
 q leaves, and what has been played is kept. Everything else is in the browser: gin web."""
 # The moves of ``Turn.action`` that need no card, by what may be typed for them.
 _MOVES = {
@@ -153,7 +152,7 @@ def play_games(terminal: Terminal, session: Session, new: bool = False) -> None:
         session.new_game()
     while True:
         _play_game(terminal, session)
-        _ask(terminal, session, "Enter begins another game")
+        terminal.ask("Enter begins another game")
         session.new_game()
 
 
@@ -167,7 +166,7 @@ def _play_game(terminal: Terminal, session: Session) -> None:
             if session.match.is_over:
                 terminal.say(session.verdict, style="bold")
                 return
-            _ask(terminal, session, "Enter deals the next hand")
+            terminal.ask("Enter deals the next hand")
             session.next_hand()
             _announce(terminal, session)
         elif session.is_turn:
@@ -189,7 +188,7 @@ def _person(terminal: Terminal, session: Session) -> None:
     _show(terminal, session, turn)
     while True:
         try:
-            text = _ask(terminal, session, _question(turn))
+            text = terminal.ask(_question(turn)).lower()
             if text in ("h", "hint"):
                 terminal.say(f"Hint: {session.hint()[1]}", style="bright_yellow")
             elif text and (found := _WITH_CARD.fullmatch(text)) and turn.returns_upcard(parse_card(found[2])):
@@ -223,31 +222,6 @@ def _show_events(terminal: Terminal, session: Session) -> None:
         else:
             # It has to be noticed that the opponent takes a card from the pile.
             terminal.say(event.words, style="bright_red" if event.kind == "take" else "cyan")
-
-
-def _ask(terminal: Terminal, session: Session, question: str) -> str:
-    """An answer to the question; what the person asks instead is answered first."""
-    while True:
-        text = terminal.ask(question).lower()
-        if text in ("c", "score"):
-            terminal.say(session.match.sheet().to_text(session.names))
-        elif text in ("stats", "statistics"):
-            terminal.say(*statistics(session.home, session.file))
-        else:
-            return text
-
-
-def statistics(home: Home, file: PlayerFile) -> list[str]:
-    """A player's statistics by variation and opponent, and what is known of the player's skill; in pairs the player comes first."""
-    lines = [_tally_line(tally) for tally in file.statistics.root] or ["You have not played a hand yet."]
-    return lines + standing(home, file.name).words
-
-
-def _tally_line(tally: Tally) -> str:
-    names = f"{display_rules(tally.variation)}, {display_opponent(tally.opponent)}"
-    pairs = (tally.points, tally.average, tally.won, tally.best)
-    points, average, won, best = (f"{mine:g} | {theirs:g}" for mine, theirs in pairs)
-    return f"{names}: {count(tally.hands, 'hand')}, points {points} ({average} a hand), games won {won}, best {best}"
 
 
 @contextmanager
@@ -334,7 +308,7 @@ def practise(terminal: Terminal, home: Home, player: str, kind: str = "", whose:
         terminal.say("Nothing is due now.")
     progress = practice.progress()
     answers = f"{count(progress.reviews, 'answer')} so far, {progress.correct} right"
-    terminal.say(f"{answers}; {progress.due} due now, {progress.new} new.", *standing(home, player).words)
+    terminal.say(f"{answers}; {progress.due} due now, {progress.new} new.", *standing(home, player))
 
 
 def practice(kind: str = "", whose: str = "", player: str = "", home: Path | None = None) -> None:

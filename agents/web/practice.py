@@ -14,7 +14,6 @@ from agents.play.skill import standing
 from agents.web.form_fields import integer_field
 from agents.web.pages import table_picture
 from agents.web.request import Request
-from agents.web.statistics import skill_chart
 from ginenv.engine.actions import action_name, actions_of, parse_action
 from ginenv.engine.rules import Rules
 from ginenv.errors import GinError
@@ -59,7 +58,6 @@ def practice(request: Request) -> Response:
         values["picture"] = table_picture(view, "the opponent", None, "you")
         values["moves"] = _moves(view)
         values["rules"] = display_rules(variation(Rules.from_block(view["rules"])))
-    shown = standing(request.people.home, person.name)
     return request.page(
         "practice.html",
         kind=kind,
@@ -69,8 +67,7 @@ def practice(request: Request) -> Response:
         exercise=exercise,
         answered=answered,
         progress=practice.progress(),
-        skill=shown.words,
-        chart=skill_chart(shown),
+        skill=standing(request.people.home, person.name),
         **values,
     )
 

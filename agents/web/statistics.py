@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Literal
 
-import numpy as np
 from markupsafe import Markup
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from starlette.responses import Response
 
-from agents.levels.level import MATCHED
 from agents.play.display_names import display_opponent, display_rules
-from agents.play.skill import WINDOW, Skill, Standing, standing
+from agents.play.skill import standing
 from agents.play.statistics import Tally
 from agents.reports.charts import ACCENT, INK, LINE, SOFT, drawing, svg_of_page
 from agents.reports.pages import shorten
@@ -74,33 +71,10 @@ def _over_time(series: list[tuple[Tally, list[int]]]) -> Markup:
         return _finished(figure, label, "y")
 
 
-@lru_cache(maxsize=16)
-def _skill_chart(windows: tuple[Skill, ...], ratings: tuple[int, ...]) -> Markup:
-    label = f"your skill, every {WINDOW} analysed hands, and your rating after each hand"
-    with drawing(9.5, 3.0, columns=2) as (figure, (left, right)):
-        ends = np.cumsum([each.hands for each in windows])
-        means, halves = (100 * np.array([getattr(each.loss, name) for each in windows]) for name in ("mean", "half"))
-        left.errorbar(ends, means, np.nan_to_num(halves), color=ACCENT, marker="o", capsize=3)
-        left.set_title("a decision's cost, % of the game (lower is better)", loc="left")
-        left.set_xlabel("analysed hands")
-        left.set_ylim(bottom=0)
-        right.plot(range(1, len(ratings) + 1), ratings, color=ACCENT)
-        right.set_title(f"rating by {display_opponent(MATCHED)}", loc="left")
-        right.set_xlabel(f"the last {len(ratings)} hands")
-        return _finished(figure, label, "y")
-
-
-def skill_chart(shown: Standing) -> Markup | None:
-    """The skill over time, with its intervals, and the rating beside it; nothing where neither has moved yet."""
-    windows, ratings = tuple(shown.windows), tuple(shown.ratings)
-    return _skill_chart(windows, ratings) if max(len(windows), len(ratings)) > 1 else None
-
-
 def statistics(request: Request) -> Response:
     """The totals of the player's hands."""
     file = request.person.session.file
-    tallies, shown = list(file.statistics.root), standing(request.people.home, file.name)
-    charts = [] if (chart := skill_chart(shown)) is None else [chart]
+    tallies, charts = list(file.statistics.root), []
     if tallies:
         most = sorted(tallies, key=lambda tally: -tally.hands)[:12]
         per_hand = [(round(tally.average[0], 1), round(tally.average[1], 1)) for tally in most]
@@ -109,9 +83,11 @@ def statistics(request: Request) -> Response:
             _bars(most, "games won", [(tally.won[0], tally.won[1]) for tally in most]),
         ]
         series = [(tally, margins) for tally in most[:_MAX_LINES] if len(margins := file.margins(tally)) > 1]
-        charts = [*bars, *([_over_time(series)] if series else []), *charts]
+        charts = [*bars, *([_over_time(series)] if series else [])]
     kinds = sorted({tally.variation for tally in tallies} | {tally.opponent for tally in tallies})
-    return request.page("statistics.html", tallies=tallies, charts=charts, kinds=kinds, skill=shown.words)
+    return request.page(
+        "statistics.html", tallies=tallies, charts=charts, kinds=kinds, skill=standing(request.people.home, file.name)
+    )
 
 
 def reset_statistics(request: Request) -> Response:
