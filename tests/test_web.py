@@ -203,7 +203,7 @@ def test_a_new_game_is_warned_of_while_another_is_unfinished(guest):
 
 
 # The last of them draw charts, which takes long, so they are asked once a game.
-PAGES = ["/table", "/table?at=x", "/", "/rules", "/options", "/records", "/watch", "/players", "/mistakes", "/analysis"]
+PAGES = ["/table", "/table?at=x", "/", "/rules", "/options", "/records", "/players", "/mistakes"]
 PAGES += ["/statistics", "/learned"]
 CHARTS = 2
 

@@ -88,10 +88,10 @@ def test_no_page_scrolls_sideways_on_a_phone_or_fetches_anything_elsewhere(table
     while not there.person.session.hand.is_over:
         person.move()
     page.locator("#outcome").wait_for()
-    page.goto(there.address + "/analysis?last=1")
+    page.goto(there.address + "/analysis")
     page.locator(".analysis").wait_for()
     analysis, last_step = page.url, "/replay?record=1&at=9999"
-    pages = "/ /table /rules /options /players /watch /analysis /records /mistakes /practice /statistics /learned?level=level-1"
+    pages = "/ /table /rules /options /players /records /mistakes /practice /statistics /learned?level=level-1"
     for address in (analysis, *(there.address + path for path in [last_step, *pages.split()])):
         page.goto(address)
         width = page.evaluate("document.documentElement.scrollWidth")
@@ -199,7 +199,7 @@ def test_axe_finds_nothing(table, sit, axe, scheme, monkeypatch):
     page.click("#do-done")
     page.locator("#outcome").wait_for()
     look("the end of a hand")
-    page.goto(there.address + "/analysis?last=1")
+    page.goto(there.address + "/analysis")
     page.locator(".analysis").wait_for()
     look("the analysis of a hand")
     page.goto(there.address + "/replay?record=1")
@@ -212,7 +212,7 @@ def test_axe_finds_nothing(table, sit, axe, scheme, monkeypatch):
         page.locator("#hand").wait_for()
         look(f"{cloth} cloth")
         page.goto(there.address + "/options")
-    for path in "/ /rules /options /players /statistics /learned /records /mistakes /practice /analysis /watch".split():
+    for path in "/ /rules /options /players /statistics /learned /records /mistakes /practice".split():
         page.goto(there.address + path)
         look(path)
 

@@ -1,6 +1,5 @@
 """What goes wrong at the table in the browser is said where it arose; first use; and that the work of one holds up nobody else."""
 
-import re
 import threading
 import time
 from types import SimpleNamespace
@@ -8,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from starlette.testclient import TestClient
 
-from agents.web import jobs, learned, replay
+from agents.web import jobs, learned
 from agents.web import warmup as ready
 from ginenv.errors import GinError
 from ginenv.tables.players import make_player
@@ -52,16 +51,6 @@ def test_an_opponent_that_fails_leaves_the_game_and_a_sentence(guest):
     shown = plain(ann.get("/"))
     assert "'/nowhere/gone'" in shown and "There is an unfinished game" in shown
     assert ann.person.session.file.game.name == "prepared"
-
-
-def test_a_form_that_cannot_be_used_keeps_what_was_written_in_it(guest):
-    ann = guest()
-    fields = {"first": "nobody", "second": "simple", "rules": "gr,target=70", "seed": "12"}
-    for path in ("/watch", "/analysis/seed"):
-        answer = ann.client.post(path, data=fields)
-        assert answer.status_code == 400 and "&#39;nobody&#39;" in answer.text
-        assert all(f'value="{value}"' in answer.text for value in fields.values()), path
-    assert "seed" in ann.refused("/analysis/seed", **fields | {"seed": ""})
 
 
 def test_compilation_of_the_rules_is_announced(guest):
@@ -108,10 +97,9 @@ def test_what_the_chosen_opponent_needs_is_prepared_as_soon_as_it_is_chosen(gues
 
 
 class Slow:
-    """Plays as ``formula`` does, but waits first for an event and then for a while."""
+    """Plays as ``formula`` does, but waits first for an event."""
 
     name = "slow"
-    pause = 0.05
 
     def __init__(self) -> None:
         self.begun, self.go_on, self.formula = threading.Event(), threading.Event(), make_player("formula")
@@ -119,35 +107,25 @@ class Slow:
     def act(self, views, slots=None):
         self.begun.set()
         assert self.go_on.wait(60)
-        time.sleep(self.pause)
         return self.formula.act(views, slots)
 
-    def observe_hands(self, views, slots=None):
-        pass
 
-
-def test_others_are_answered_while_a_slow_game_is_watched_and_its_work_is_bounded(guest, monkeypatch):
-    monkeypatch.setattr(replay, "MAX_SECONDS", 0.3)
-    ann: Guest = guest()
-    assert "Ann is at the table" in ann.get("/")
+def test_others_are_answered_while_an_opponent_thinks(guest):
+    ann: Guest = guest(loose_game())
+    ann.get("/table")
     bob = TestClient(ann.client.app, base_url=ADDRESS)
     bob.get(f"/?token={TOKEN}")
     bob.post("/players", data={"do": "create", "name": "Bob"})
-    assert bob.post("/new", data={"sure": "1"}).status_code == 200
-    ann.post("/watch", first="formula", second="formula", rules="eaai", seed="3")
-    slow = Slow()
-    ann.person.watched.get(1).players = [slow, slow]
-    found: list[str] = []
-    watching = threading.Thread(target=lambda: found.append(ann.get("/watch?game=1&at=999999")))
-    watching.start()
+    slow = ann.person.session.opponent = Slow()
+    playing = threading.Thread(target=lambda: ann.do(do="pass"))
+    playing.start()
     try:
         assert slow.begun.wait(60)
-        assert 'id="table"' in bob.get("/table").text and watching.is_alive()
+        assert bob.post("/new", data={"sure": "1"}).status_code == 200
+        assert 'id="table"' in bob.get("/table").text and playing.is_alive()
     finally:
         slow.go_on.set()
-        watching.join(60)
-    (step,) = re.findall(r"hand \d, step (\d+)", plain(found[0]))
-    assert 1 <= int(step) <= 10 and 'id="step-on"' in found[0], "the page shows how far it has come, and goes on"
+        playing.join(60)
 
 
 def test_one_player_holds_few_threads(guest):

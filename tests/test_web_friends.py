@@ -174,7 +174,7 @@ def test_a_game_goes_on_after_the_server_and_both_browsers_were_killed(table):
 
 def test_a_link_opens_one_seat_and_nothing_else(table):
     two = table()
-    for path in ("/players", "/watch", "/learned"):
+    for path in ("/players", "/learned"):
         assert two.bob.client.get(path).status_code == 403, path
     for fields in ({"do": "switch", "name": "Ann"}, {"do": "remove", "name": "Ann", "sure": "1"}):
         assert two.bob.client.post("/players", data=fields).status_code == 403

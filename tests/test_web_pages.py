@@ -1,4 +1,4 @@
-"""The other pages of the table in the browser: rules, players, what levels learn, watching, records, analysis, mistakes."""
+"""The other pages of the table in the browser: rules, players, what levels learn, records, analysis, mistakes."""
 
 import re
 
@@ -8,10 +8,8 @@ import pytest
 from agents.estimates import weighted
 from agents.play.store import Home
 from agents.web.people import People
-from ginenv.engine.cards import card_name, cards_of
 from ginenv.engine.rules import PRESETS
-from ginenv.hands.hand import Hand, Match
-from ginenv.hands.text import format_position
+from ginenv.hands.hand import Match
 from ginenv.tables.players import make_player
 from tests.support.hidden import redeal_hidden
 from tests.support.web_scenes import Guest, attribute, browser_of, plain
@@ -88,43 +86,24 @@ def test_what_a_level_learns_is_shown_frozen_and_reset(guest, directory, tmp_pat
     assert ann.client.get("/learned?level=formula").status_code == 400
 
 
-def test_two_agents_are_watched_step_by_step(guest, monkeypatch):
-    # Of a busy machine.
-    monkeypatch.setattr("agents.web.replay.MAX_SECONDS", 60.0)
-    ann = guest()
-    shown = ann.post("/watch", first="simple", second="formula", rules="openspiel", seed="7")
-    assert "Simple against Formula" in plain(shown) and "hand 1, step 1" in plain(shown)
-    assert re.search(r'name="seed"[^>]*value="7"', shown), "the seed that is played"
-    assert len(re.findall(r"<title>\w.</title>", shown)) >= 20, "both hands lie open"
-    page = attribute(shown.split('id="step-on"')[1], "hx-get").replace("&amp;", "&")
-    part = ann.get(page, **{"HX-Request": "true"})
-    assert "<html" not in part and "hand 1, step 2" in plain(part)
-    assert ann.get(page, **{"HX-Request": "true"}) == part, "looking again shows the same"
-    assert "load delay" in ann.get(page + "&run=1", **{"HX-Request": "true"})
-    last = ann.get(page.replace("at=1", "hand=2"), **{"HX-Request": "true"})
-    assert "won by" in last and 'id="step-on"' not in last and "load delay" not in last
-    fields = {"first": "simple", "second": "formula", "rules": "gr", "seed": "1"}
-    for wrong in ({"first": "nobody"}, {"rules": "grr"}, {"seed": "-1"}, {"second": "cmd:cat"}):
-        ann.refused("/watch", **fields | wrong)
-    ann.refused("/watch?game=99")
-
-
-def test_records_are_stepped_through_and_a_bad_one_is_explained(guest):
+def test_records_are_stepped_through_and_added_and_a_bad_one_is_explained(guest):
     ann = guest(rules="openspiel")
     ann.play_game()
     history = ann.person.session.match.played[0].history
-    assert "step 1" in plain(ann.get("/replay?record=1"))
-    shown = plain(ann.get(f"/replay?record=1&at={len(history)}"))
-    assert ann.person.session.match.outcomes[0].describe(("Ann", "Formula")).split(";")[0] in shown
-    text = ann.get("/records/1.gin")
-    assert "Ann against Formula" in plain(ann.post("/replay", text=text))
-    for bad in ("", text.replace("actions=", "actions=k", 1), "\0" * 50):
-        assert "cannot be played again" in ann.refused("/replay", text=bad)
+    shown = ann.get("/replay?record=1")
+    assert "Ann against Formula" in plain(shown) and "hand 1, step 1" in plain(shown)
+    assert len(re.findall(r"<title>\w.</title>", shown)) >= 20, "both hands lie open"
+    part = ann.get(attribute(shown.split('id="step-on"')[1], "hx-get").replace("&amp;", "&"), **{"HX-Request": "true"})
+    assert "<html" not in part and "hand 1, step 2" in plain(part)
+    shown = ann.get(f"/replay?record=1&at={len(history)}")
+    assert ann.person.session.match.outcomes[0].describe(("Ann", "Formula")).split(";")[0] in plain(shown)
+    assert 'id="step-on"' not in shown
     ann.refused("/replay?record=77")
-    assert "among the games of Ann already" in ann.refused("/records", text=text)
-    again = text.replace("| formula", "| Otto")
-    assert "is among your records as imported" in plain(ann.post("/records", text=again))
-    ann.refused("/records", text="ginrecord")
+    text = ann.get("/records/1.gin")
+    for bad in (text, "ginrecord", text.replace("actions=", "actions=k", 1), "\0" * 50):
+        assert "This record cannot be added" in ann.refused("/records", text=bad)
+    assert "is among your records as imported" in plain(ann.post("/records", text=text.replace("| formula", "| Otto")))
+    assert "Ann against Otto" in plain(ann.get("/replay?record=2"))
 
 
 @pytest.fixture
@@ -145,7 +124,7 @@ def analysed(ann: Guest, path: str) -> str:
     raise AssertionError("the analysis does not end")
 
 
-def test_a_hand_is_analysed_and_stepped_through(guest, few_worlds):
+def test_a_hand_is_analysed_stepped_through(guest, few_worlds):
     ann = guest(rules="openspiel")
     # A hand with cards drawn from the stock: a knock on the first upcard has no luck to show.
     ann.play_game()
@@ -153,7 +132,7 @@ def test_a_hand_is_analysed_and_stepped_through(guest, few_worlds):
         ann.play_game()
     game = max(ann.person.session.file.games(), key=lambda game: game.id)
     hand, number = ann.person.session.match.played[-1], len(ann.person.session.match.played)
-    analysed(ann, "/analysis?last=1")
+    analysed(ann, "/analysis")
     shown = analysed(ann, f"/analysis?game={game.id}&hand={number}&move=3")
     assert f"move 3. {'Ann' if hand.after(2).turn == 0 else 'Formula'}:" in plain(shown)
     # The true hand stands beside the belief: as many frames as cards that are hidden or known.
@@ -163,8 +142,8 @@ def test_a_hand_is_analysed_and_stepped_through(guest, few_worlds):
     assert len(re.findall(r'id="move-\d+"', shown)) == len(hand.history)
     address = attribute(shown.split('id="step-on"')[1], "hx-get").replace("&amp;", "&")
     assert "move 4." in plain(ann.get(address, **{"HX-Request": "true"}))
-    for wrong in ("/analysis?game=77", "/analysis?subject=5"):
-        ann.refused(wrong)
+    assert ann.person.session.file.game is None
+    ann.refused("/analysis?game=77")
     # Nobody else's games.
     ann.post("/players", do="create", name="Bob")
     ann.refused(f"/analysis?game={game.id}")
@@ -200,32 +179,6 @@ def test_mistakes_are_listed_and_lead_to_their_positions(guest, few_worlds):
     kinds = {name: int(count) for name, count in re.findall(r">(draw|discard|spread|lay-off) \((\d+)\)", shown)}
     assert len(re.findall("move=", ann.get("/mistakes?kind=draw"))) == kinds["draw"]
     assert ann.client.get("/mistakes?kind=foo").status_code == 400
-
-
-def test_positions_records_and_seeds_are_analysed_and_nothing_hidden_is_shown(guest, few_worlds):
-    ann = guest()
-    hand = Hand.deal("eaai", seed=7)
-    hand.push("pass")
-    hand.push("pass")
-    answer = ann.client.post("/analysis", data={"text": format_position(hand)})
-    assert answer.status_code == 200
-    shown = analysed(ann, str(answer.url).replace("http://127.0.0.1:8377", ""))
-    assert 'class="in-hand"' not in shown
-    theirs = [card_name(card, symbols=True) for card in cards_of(int(hand.state["hands"][0, 1 - hand.turn]))]
-    picture = shown.partition("<svg")[2].partition('class="belief"')[0]
-    assert not any(f"<title>{name}</title>" in picture for name in theirs)
-    sent = {"seed": "4", "rules": "openspiel", "first": "simple", "second": "formula"}
-    answer = ann.client.post("/analysis/seed", data=sent)
-    assert answer.status_code == 200 and "Simple against Formula" in plain(answer.text)
-    # Whoever sits down again begins to count again, and gets no analysis of another hand.
-    ann.post("/players", do="free", name="Ann")
-    again = ann.client.post("/analysis", data={"text": format_position(Hand.deal("eaai", seed=7))})
-    assert again.url == answer.url.copy_with(path="/analysis", query=b"subject=1")
-    passed = re.compile(">pass</em>[;,]")
-    assert passed.search(shown) and not passed.search(analysed(ann, "/analysis?subject=1"))
-    for bad in ("", "gin1 nonsense", "/etc/passwd", "ginrecord 2 game"):
-        assert "This cannot be analysed" in ann.refused("/analysis", text=bad)
-    ann.refused("/analysis/seed", **sent | {"first": "cmd:cat"})
 
 
 def test_unknown_pages_and_files_are_refused(guest):

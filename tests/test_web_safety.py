@@ -119,7 +119,7 @@ def test_under_a_path_every_address_is_under_it(people, stripped):
     assert begun.headers["location"] == f"{root}/table"
     part = client.post(f"{here}/new", data={}, headers={"HX-Request": "true"})
     assert part.headers["hx-redirect"] == f"{root}/"
-    for page in ("/", "/table", "/rules", "/players", "/watch", "/learned?level=level-1", "/records"):
+    for page in ("/", "/table", "/rules", "/players", "/learned?level=level-1", "/records"):
         answer = client.get(here + page)
         assert answer.status_code == 200
         # A value comes back to the server, which moves the redirect.
@@ -154,14 +154,14 @@ def test_pages_keep_to_themselves(people):
 
 def test_bodies_are_bounded_and_checked(people):
     client = browser_of(people)
-    assert client.post("/replay", content=b"text=" + b"x" * 2_100_000).status_code == 413
+    assert client.post("/records", content=b"text=" + b"x" * 2_100_000).status_code == 413
 
     def stream():
         for _ in range(300):
             yield b"x" * 10_000
 
     form = {"Content-Type": "application/x-www-form-urlencoded"}
-    assert client.post("/replay", content=stream(), headers=form).status_code == 413
+    assert client.post("/records", content=stream(), headers=form).status_code == 413
     assert client.post("/options", content="&".join(f"a{n}=1" for n in range(500)), headers=form).status_code == 400
     odd = client.post("/table", content=b"\xff\xfe%%%=&&=;%ff=%ff", headers=form)
     assert odd.status_code == 200
@@ -202,8 +202,6 @@ def test_no_form_or_address_names_a_program_or_a_path(guest, tmp_path):
     for name in names_of(tmp_path):
         answers = [
             ann.client.post("/options", data={"opponent": name}),
-            ann.client.post("/analysis/seed", data={"first": name, "second": "simple", "rules": "eaai", "seed": "1"}),
-            ann.client.post("/watch", data={"first": "simple", "second": name, "rules": "eaai", "seed": "1"}),
             ann.client.get("/learned", params={"level": name}),
             ann.client.post("/learned", data={"level": name, "sure": "1"}),
         ]
@@ -217,7 +215,7 @@ def test_a_store_names_no_program(guest, tmp_path):
     name = names_of(tmp_path)[0]
     ann: Guest = guest(prepared("eaai", deck(LOOSE, NO_MELD, "KD", "KC"), 0, opponent=name))
     ann.person.session.file.options = ann.person.session.options.model_copy(update={"opponent": name})
-    for path in ("/", "/table", "/rules", "/watch"):
+    for path in ("/", "/table", "/rules"):
         assert ann.client.get(path).status_code in (200, 400), path
     assert "There is an unfinished game" in plain(ann.post("/new", sure="1")), "nothing is lost"
     assert not (tmp_path / "trace").exists()
@@ -228,6 +226,5 @@ def test_what_the_command_line_names_plays(guest, directory):
     ann: Guest = guest(allowed=[name])
     assert f'value="{name}"' in ann.get("/rules")
     assert "Your opponent is" in plain(ann.post("/options", opponent=name))
-    assert "step 1" in plain(ann.post("/watch", first=name, second="simple", rules="openspiel", seed="1"))
     with pytest.raises(GinError):
         check_allowed(f"{name}/..", [name])

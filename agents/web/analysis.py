@@ -4,62 +4,48 @@ from __future__ import annotations
 
 from collections import Counter
 from typing import Any
-from urllib.parse import urlencode
 
 import numpy as np
 from markupsafe import Markup
 from starlette.responses import Response
 
-from agents.analysis import KINDS, Decision, HandAnalysis, Mistake, Subject, deal_and_play, read_hands
+from agents.analysis import KINDS, Decision, HandAnalysis, Mistake
 from agents.play.display_names import display_opponent
 from agents.play.moves import count
 from agents.play.review import analyse_games, analysed, mistakes, num_analysed, shared_analyst
-from agents.web.form_fields import seed_of
-from agents.web.options import opponents
 from agents.web.pages import belief_map, table_picture
 from agents.web.request import Request
 from ginenv.engine.cards import mask_of, parse_cards
-from ginenv.errors import GinError, TextError
+from ginenv.errors import GinError
 from ginenv.hands.hand import Hand
 
-_LONGEST_TEXT = 200_000
 _COLUMNS = {"deadwood": "deadwood", "ways": "ways to fill", "danger": "danger"}
-# What the form that asks for an analysis holds at first, beside the player's rules.
-_FIELDS = {"text": "", "seed": "1", "first": "level-2", "second": "formula"}
 
 
 class _Hand:
-    """The hand that is looked at, from a stored game, a text or a seed.
+    """The hand that is looked at.
 
     Attributes:
-        query: which hands these are, as a query.
+        query: which game it is of, as a query.
         hand: the hand.
         number: number of the hand in its game, from 1.
         hands: how many hands there are.
         names: names of seats 0 and 1.
-        seat: the seat of the person, or None where it is not known.
-        game: id of the stored game, or 0.
+        seat: the seat of the person, or None in an imported game of others.
+        game: id of the stored game.
     """
 
     def __init__(self, request: Request) -> None:
         self.number, self.game = request.number("hand", 1), request.number("game")
-        self.seat: int | None = None
         self.person, self.home = request.person, request.people.home
-        if self.game:
-            stored = self.home.game(self.game)
-            if stored.id not in [each.id for each in self.person.session.file.games()]:
-                raise GinError(f"there is no game {self.game} among yours")
-            hands = [hand for hand in self.home.record(self.game).hands if hand.is_over]
-            names, self.seat = stored.names, stored.seat
-            # Whether the person goes through the mistakes of all games.
-            self.query = f"{'all=1&' * bool(request.query_params.get('all'))}game={self.game}"
-        else:
-            number = request.number("subject")
-            subject: Subject = self.person.subjects.get(number)
-            hands, names = subject.hands, subject.names
-            self.query = f"subject={number}"
-        self.names = display_opponent(names[0]), display_opponent(names[1])
-        self.hands = len(hands)
+        stored = self.home.game(self.game)
+        if stored.id not in [each.id for each in self.person.session.file.games()]:
+            raise GinError(f"there is no game {self.game} among yours")
+        hands = [hand for hand in self.home.record(self.game).hands if hand.is_over]
+        self.seat, self.hands = stored.seat, len(hands)
+        # Whether the person goes through the mistakes of all games.
+        self.query = f"{'all=1&' * bool(request.query_params.get('all'))}game={self.game}"
+        self.names = display_opponent(stored.names[0]), display_opponent(stored.names[1])
         if not 1 <= self.number <= self.hands:
             raise GinError(f"there is no hand {self.number}; the hands that have ended are 1 to {self.hands}")
         self.hand = hands[self.number - 1]
@@ -78,24 +64,20 @@ class _Hand:
         """The hand as it was before a move."""
         return self.hand.after(min(max(move - 1, 0), len(self.hand.history)))
 
-    def picture(self, position: Hand, seat: int, opened: bool) -> Markup:
-        """A position as a seat sees it, with the opponent's cards open or not."""
-        view, other = position.view(seat)[0], position.view(1 - seat)[0] if opened else None
+    def picture(self, position: Hand, seat: int) -> Markup:
+        """A position as a seat sees it, with the opponent's cards open."""
+        view, other = position.view(seat)[0], position.view(1 - seat)[0]
         return table_picture(view, self.names[1 - seat], other, self.names[seat])
 
     def analysed(self, tell: Any) -> HandAnalysis:
         """The analysis, from the store or made now; work for a job."""
-        if self.game:
-            return analysed(self.home, self.game, self.number, shared_analyst(), tell)
-        return shared_analyst().hand(self.hand, self.number, progress=tell)
+        return analysed(self.home, self.game, self.number, shared_analyst(), tell)
 
 
 def analysis(request: Request) -> Response:
-    """A hand's analysis, its progress, or the form that asks for one."""
-    if request.query_params.get("last"):
+    """A hand's analysis, or its progress; of the last hand if none is named."""
+    if not request.query_params.get("game"):
         return _last(request)
-    if not (request.query_params.get("game") or request.query_params.get("subject")):
-        return _form(request)
     looked, move = _Hand(request), request.number("move")
     try:
         found = request.result(
@@ -119,14 +101,8 @@ def _last(request: Request) -> Response:
     games = [game for game in person.session.file.games() if name in (None, game.name)]
     if not games:
         person.say("No hand of this game has ended yet." if name else "You have not finished a hand yet.")
-        return request.go("/analysis")
+        return request.go("/records")
     return request.go(f"/analysis?game={games[-1].id}&hand={max(1, games[-1].hands)}")
-
-
-def _form(request: Request, status: int = 200) -> Response:
-    usual = _FIELDS | {"rules": request.person.session.options.rules}
-    fields = {name: request.fields.get(name, value) for name, value in usual.items()}
-    return request.page("analysis_form.html", status, opponents=opponents(request), here="/analysis", **fields)
 
 
 def _values(looked: _Hand, found: HandAnalysis, move: int) -> dict[str, Any]:
@@ -150,8 +126,7 @@ def _values(looked: _Hand, found: HandAnalysis, move: int) -> dict[str, Any]:
         "after": decisions[min(at + 1, len(decisions) - 1)].move,
         # Columns that say nothing about these candidates, as discards' do about draws, are left out.
         "columns": [key for key in _COLUMNS.items() if any(getattr(each, key[0]) is not None for each in candidates)],
-        # Once the hand is over, the opponent's cards lie open.
-        "picture": looked.picture(looked.before(chosen.move), chosen.seat, looked.hand.is_over),
+        "picture": looked.picture(looked.before(chosen.move), chosen.seat),
         "belief": _belief(looked, chosen),
         "mistakes": marked,
         "next_mistake": _next_mistake(looked, chosen.move, marked),
@@ -174,43 +149,6 @@ def _next_mistake(looked: _Hand, move: int, marked: list[Mistake]) -> str:
     if not moves or moves == [move]:
         return ""
     return f"{looked.address}&move={moves[(moves.index(move) + 1) % len(moves) if move in moves else 0]}"
-
-
-def _subject(request: Request, subject: Subject) -> Response:
-    return request.go(f"/analysis?subject={request.person.subjects.add(subject)}")
-
-
-def analyse_text(request: Request) -> Response:
-    """Analyses a record or a position sent as text; an error is explained beside the text."""
-    text = request.fields.get("text", "").replace("\r\n", "\n").strip()[:_LONGEST_TEXT]
-    with request.person.shows_errors("This cannot be analysed: "):
-        if not text.startswith(("gin1 ", "ginrecord ")):
-            raise TextError("a position begins with gin1, a record with ginrecord")
-        return _subject(request, read_hands(text))
-    return _form(request, 400)
-
-
-def analyse_seed(request: Request) -> Response:
-    """Analyses the hand that two agents play with the cards of a seed; an error is explained beside the choices."""
-    form = {name: value.strip() for name, value in (request.fields or request.query_params).items()}
-    players, rules = (form.get("first", ""), form.get("second", "")), "".join(form.get("rules", "").split())
-    with request.person.shows_errors("This hand cannot be played: "):
-        if (seed := seed_of(form)) is None:
-            raise GinError("it needs a seed")
-        for name in players:
-            request.person.session.check_player(name)
-        if any(name.startswith("cmd:") for name in players):
-            raise GinError("a program could find out which cards a seed deals; choose agents")
-        query = urlencode({"first": players[0], "second": players[1], "rules": rules, "seed": seed})
-        subject = request.result(
-            query,
-            lambda tell: deal_and_play(rules, seed, players, tell),
-            f"/analysis/seed?{query}",
-            f"{players[0]} against {players[1]}",
-            lambda job: f"The hand is played: {count(job.done, 'action')} so far.",
-        )
-        return _subject(request, subject)
-    return request.go("/analysis") if request.htmx else _form(request, 400)
 
 
 def mistakes_page(request: Request) -> Response:

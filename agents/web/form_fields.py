@@ -13,11 +13,3 @@ def integer_field(values: Mapping[str, str], name: str, default: int | None = No
     if not (text.isdecimal() and len(text) <= 9):
         raise GinError(f"{name} must be a whole number, got {text[:20]!r}")
     return int(text)
-
-
-def seed_of(form: Mapping[str, str]) -> int | None:
-    """The seed in a form, or None if the field is empty; raises ``GinError`` if it is none."""
-    text = form.get("seed", "").strip()
-    if text and not (text.isdecimal() and len(text) <= 18):
-        raise GinError(f"a seed is a whole number of at most 18 digits, got {text[:30]!r}")
-    return int(text) if text else None

@@ -12,7 +12,6 @@ from typing import Any
 from agents.play.session import Session
 from agents.play.store import Home, PlayerFile, link_digest
 from agents.web.jobs import Jobs
-from agents.web.replay import Kept
 from agents.web.table import Table
 from ginenv.errors import GinError
 
@@ -32,8 +31,6 @@ class Person:
         lock: held by the request that is being answered; people who play with one another share one.
         queue: how many requests may be answered or wait for the lock.
         table: the game in play, as the page shows it.
-        watched: games that the person watches or steps through.
-        subjects: hands to analyse that are not stored.
         jobs: work that the person waits for.
         answered: the last answer in practice, until the next position is asked for (``agents.web.practice``).
         waits_for_game: whether a game begins as soon as the rules are compiled.
@@ -46,7 +43,6 @@ class Person:
         self.queue = threading.BoundedSemaphore(_MAX_REQUESTS)
         self.messages: list[tuple[str, str]] = []
         self.table = Table(session, self.say)
-        self.watched, self.subjects = Kept(), Kept()
         self.jobs = Jobs()
         self.answered: Any = None
         self.waits_for_game = False
@@ -90,7 +86,6 @@ class Person:
         """Ends what the person has open."""
         with self.locked():
             self.session.close()
-            self.watched.close()
 
 
 class People:

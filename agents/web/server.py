@@ -37,20 +37,18 @@ _PAGES = {
     "/options": {"GET": "options:options", "POST": "options:change_options"},
     "/table": {"GET": "table_page:show", "POST": "table_page:play"},
     "/statistics": {"GET": "statistics:statistics", "POST": "statistics:reset_statistics"},
-    "/watch": {"GET": "watch:watch", "POST": "watch:begin"},
     "/learned": {"GET": "learned:learned", "POST": "learned:reset"},
-    "/records": {"GET": "watch:records", "POST": "watch:import_record"},
-    "/records/{number}.gin": {"GET": "watch:save_record"},
-    "/replay": {"GET": "watch:replay", "POST": "watch:replay_text"},
-    "/analysis": {"GET": "analysis:analysis", "POST": "analysis:analyse_text"},
-    "/analysis/seed": {"GET": "analysis:analyse_seed", "POST": "analysis:analyse_seed"},
+    "/records": {"GET": "records:records", "POST": "records:import_record"},
+    "/records/{number}.gin": {"GET": "records:save_record"},
+    "/replay": {"GET": "records:replay"},
+    "/analysis": {"GET": "analysis:analysis"},
     "/mistakes": {"GET": "analysis:mistakes_page", "POST": "analysis:analyse_all"},
     "/practice": {"GET": "practice:practice", "POST": "practice:answer"},
 }
 # Addresses for which one need not have a seat yet.
 _FOR_ALL = ("/players",)
 # Addresses that are not for somebody who was invited to one seat: other people's affairs.
-_FOR_HOSTS = ("/players", "/learned", "/watch")
+_FOR_HOSTS = ("/players", "/learned")
 
 
 def _endpoint(name: str) -> Callable:
