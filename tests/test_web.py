@@ -33,7 +33,8 @@ def test_whole_games_are_played_through_the_forms(guest, preset):
     points = [0 if each.winner is None else each.points * (1 - 2 * each.winner) for each in match.outcomes]
     assert ann.person.session.file.margins(tally) == points
     assert all(f"<td>{total}</td>" in shown for total in match.totals)
-    assert "points per hand" in ann.get("/statistics")
+    shown = ann.get("/statistics")
+    assert " | ".join(map(str, tally.points)) in shown and ("points per hand over time" in shown) == (tally.hands > 1)
 
 
 def test_a_refused_command_says_why_and_changes_nothing(guest):
