@@ -44,15 +44,6 @@ def quoted(value: object) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({len(text):,} characters)"
 
 
-def is_text(value: str) -> bool:
-    """Whether a text can be written, that is, holds no half of a character (a lone surrogate)."""
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 def did_you_mean(name: str, names: Iterable[str]) -> str:
     """`` (did you mean 'x'?)`` for the nearest known name, or an empty text if none is near."""
     near = difflib.get_close_matches(name[:_SHOWN], list(names), n=1, cutoff=0.5)

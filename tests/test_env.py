@@ -151,7 +151,7 @@ def test_a_given_deal_is_dealt() -> None:
     env.reset(seed=0, options={"deal": deck, "starter": 0})
     assert int(env.view["hand"]) == sum(1 << int(card) for card in deck[:10])
     assert env.view["upcard"] == deck[20] and env.view["started"] == 1
-    env.reset(options={"deal": format_cards(deck), "dealer": 0, "seat": 1})
+    env.reset(options={"deal": format_cards(deck), "starter": 1, "seat": 1})
     assert env.view["started"] == 1 and env.view["upcard"] == deck[20]
 
 
@@ -161,9 +161,8 @@ def test_bad_options_are_refused_and_nothing_is_lost() -> None:
     before = env.view.copy()
     for error, facts, options in (
         (CardError, ["AS", "2S"], {"deal": [1, 1, *range(2, 52)]}),
-        (UnknownNameError, ["dealr", "dealer"], {"dealr": 0}),
+        (UnknownNameError, ["startr", "starter"], {"startr": 0}),
         (GinError, ["starter", 0, 1, 2], {"starter": 2}),
-        (GinError, ["starter", "dealer"], {"starter": 1, "dealer": 1}),
         (GinError, ["seat", 0, 1, -1], {"seat": -1}),
     ):
         with refuses(error, *facts):

@@ -81,7 +81,7 @@ def test_rules_are_named_by_the_nearest_preset():
     assert rules_text(changed).startswith("eaai,undercut_bonus=20,target=150@")
     assert parse_rules(rules_text(changed)) == changed
     assert parse_rules("gr,target=0") == PRESETS["gr"].replace(target=0)
-    with refuses(RulesError, "target", "5,000"):
+    with refuses(RulesError, "target", "5,002"):
         parse_rules("gr,target=" + "9" * 5000)
     for rules in ALL_RULES.values():
         # Rules that mean the same share a block, and it is the block that a state holds.

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
-from gymnasium.wrappers.vector import DictInfoToList
 
 from ginenv.envs.vector import TableVectorEnv
 from ginenv.errors import GinError, must_be
@@ -53,8 +52,6 @@ class GinVecEnv(VecEnv):
         self._layers: list[Any] = [envs]
         while self._layers[-1] is not inner:
             self._layers.append(self._layers[-1].env)
-        if any(isinstance(layer, DictInfoToList) for layer in self._layers):
-            raise GinError(must_be("envs", "without DictInfoToList, since their infos are read here", envs))
         super().__init__(inner.num_envs, envs.single_observation_space, envs.single_action_space)
 
     def reset(self) -> np.ndarray:

@@ -52,10 +52,10 @@ def _probe(x):
     return 2 * _probe_part(x)
 
 
-def _fast_compiler() -> _Compile | None:
-    """The fast compiler, tried on a function that calls another; None, after a warning, if it does not fit this release of Numba."""
+def _find_compiler() -> _Compile:
+    """The fast compiler, tried on a function that calls another; the plain one, after a warning, where it does not fit this Numba."""
     global _probe_part, _probe
-    directory = cache_dir(Path(__file__).resolve(), "compile_kernel")
+    directory = cache_dir(Path(__file__).resolve())
     try:
         from ginenv.engine.kernel_compiler import compile_kernel
 
@@ -72,11 +72,11 @@ def _fast_compiler() -> _Compile | None:
             file=sys.stderr,
             flush=True,
         )
-        return None
+        return _compile_plainly
     return compile_kernel
 
 
-_fast = _fast_compiler()
+_compile = _find_compiler()
 
 
 def kernel(function: Callable[..., Any]) -> Any:
@@ -85,14 +85,13 @@ def kernel(function: Callable[..., Any]) -> Any:
     Callers validate first: a bad index inside a kernel raises no error but corrupts the process.
     """
     source = Path(function.__code__.co_filename).resolve()
-    compiler = _fast or _compile_plainly
     # Numba cannot compile a caller of a generator that it loaded from its cache; the callers' cached code holds a copy of it.
-    directory = None if inspect.isgeneratorfunction(function) else cache_dir(source, compiler.__name__)
+    directory = None if inspect.isgeneratorfunction(function) else cache_dir(source)
     if directory is not None:
         # The directory may turn out not to be writable after all.
         with contextlib.suppress(OSError, RuntimeError), _numba_caches_in(directory):
-            return compiler(function, directory, _OPTIONS)
-    return compiler(function, None, _OPTIONS)
+            return _compile(function, directory, _OPTIONS)
+    return _compile(function, None, _OPTIONS)
 
 
 @intrinsic

@@ -114,12 +114,12 @@ def source_digest(path: Path) -> str | None:
 
 
 @cache
-def cache_dir(path: Path, compiler: str) -> str | None:
-    """The directory of a module's code as one compiler makes it; None if none can be made."""
+def cache_dir(path: Path) -> str | None:
+    """The directory of a module's code; None if none can be made."""
     base, sources = cache_root(), source_digest(path)
     if base is None or sources is None:
         return None
-    made_with = f"{sys.version} {numba.__version__} {np.__version__} {compiler} {sources}"
+    made_with = f"{sys.version} {numba.__version__} {np.__version__} {sources}"
     digest = hashlib.sha256(made_with.encode())
     directory = base / f"{path.stem}-{digest.hexdigest()[:16]}"
     try:

@@ -23,7 +23,7 @@ from typing import Any, ClassVar
 import numba
 from numba._dynfunc import make_function
 from numba.core import event
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache, UserProvidedCacheLocator
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, UserProvidedCacheLocator
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 
@@ -80,17 +80,6 @@ class _Cache(FunctionCache):
             super().save_overload(sig, data)
         except (OSError, EOFError, UnpicklingError) as error:
             _warn_once(f"compiled code cannot be kept ({error}); GINENV_CACHE_DIR names another directory for it")
-
-
-class _ShippedAlone(NullCache):
-    """What is not shipped is compiled in every process: there is no place to keep it."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.function = function
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The shipped code of a signature, or None."""
-        return load_shipped(self.function, sig, target_context)
 
 
 @cache
@@ -181,7 +170,8 @@ def compile_kernel(function: Callable[..., Any], directory: str | None, options:
         options: options of ``numba.njit``.
     """
     entry: Any = numba.njit(pipeline_class=_EntryCompiler, **_ENTRY_OPTIONS, **options)(function)
-    entry._cache = _ShippedAlone(function) if directory is None else _Cache(function)
+    if directory is not None:
+        entry._cache = _Cache(function)
     part: Any = numba.njit(pipeline_class=_PartCompiler, **_PART_OPTIONS, **options)(function)
     # The methods through which compiled callers find a function.
     entry.get_call_template, entry.get_overload = part.get_call_template, part.get_overload

@@ -124,7 +124,7 @@ class TableEnv(gym.Env[np.ndarray, np.int64]):
         Args:
             seed: the same seed gives the same deals in every environment of this package.
             options: ``deal``: the cards in the order dealt, as numbers or as text (the starter's, the other seat's, the upcard,
-                the stock); ``starter`` or ``dealer``: a seat; ``seat``: the learner's seat for this episode. If the hand ends before
+                the stock); ``starter``: a seat; ``seat``: the learner's seat for this episode. If the hand ends before
                 the learner's first move, another is dealt. It keeps that ``seat``, but the deal and the starter are new.
 
         Raises:

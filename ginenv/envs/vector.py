@@ -24,7 +24,6 @@ from ginenv.errors import GinError, check_choice, check_integer, must_be
 from ginenv.tables.episodes import Episodes, TableOptions, check_arguments
 from ginenv.tables.info import final_infos, infos_of
 from ginenv.tables.players import Player, close_players
-from ginenv.tables.tables import writable
 from ginenv.view.encoding import FLAT_SCALE, OBSERVATION_SIZE, PLANES_SHAPE
 
 _MODES = {mode.name.lower(): mode for mode in AutoresetMode}
@@ -64,8 +63,6 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             ``info["final_obs"]`` and ``info["final_info"]`` hold the last observation and info of the old one. ``"next_step"``:
             the step after it begins the next episode, whatever the action. ``"disabled"``: the caller resets the tables whose
             episodes ended, with ``reset(options={"reset_mask": ...})``.
-        copy: with ``False``, masks, and observations other than ``"flat"``, are written into the same arrays at every step,
-            so a caller must copy what it wants to keep.
         render_mode: ``"ansi"``, ``"rgb_array"`` or None.
         seat: as for the single environment.
         reward: as for the single environment.
@@ -83,7 +80,6 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         rules: str | Rules | dict[str, Any] = "eaai",
         observation: str = "planes",
         autoreset_mode: str | AutoresetMode = "same_step",
-        copy: bool = True,
         render_mode: str | None = None,
         **options: Unpack[TableOptions],
     ) -> None:
@@ -101,7 +97,6 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self.single_action_space = Discrete(NUM_ACTIONS)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self.copy = copy
         self._flat = observation == "flat"
         self._same_step, self._is_disabled = mode == AutoresetMode.SAME_STEP, mode == AutoresetMode.DISABLED
         check_arguments(self, options)
@@ -251,15 +246,11 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         """What a copy needs: none of the arrays that are used again once nobody refers to them, which views of a pickle's do not."""
         return self.__dict__ | {"_row_buffers": [], "_mask_buffers": []}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(writable(state))
-
     def _new_buffers(self) -> None:
         """Selects arrays to write into that no caller holds; allocating new ones would cost a quarter of the step."""
-        if self.copy:
-            self._rows = self._masks = _NOTHING
-            self._rows = _reusable_buffer(self._row_buffers, (self.num_envs, OBSERVATION_SIZE), np.uint8)
-            self._masks = _reusable_buffer(self._mask_buffers, (self.num_envs, NUM_ACTIONS), np.int8)
+        self._rows = self._masks = _NOTHING
+        self._rows = _reusable_buffer(self._row_buffers, (self.num_envs, OBSERVATION_SIZE), np.uint8)
+        self._masks = _reusable_buffer(self._mask_buffers, (self.num_envs, NUM_ACTIONS), np.int8)
 
     def render(self) -> tuple[Any, ...] | None:
         """Every table from its learner's seat, as text or as ``uint8[height, width, 3]``."""

@@ -30,7 +30,7 @@ from pathlib import Path
 from ginenv.engine.cards import card_name
 from ginenv.engine.engine import NO_CARD
 from ginenv.engine.state import same_records
-from ginenv.errors import GinError, TextError, is_text, must_be, reason_of
+from ginenv.errors import GinError, TextError, must_be, reason_of
 from ginenv.hands.hand import Hand, Match
 from ginenv.hands.text import format_position, parse_position
 
@@ -108,10 +108,6 @@ def parse_record(text: str) -> Record:
     Raises:
         TextError: at the first line that is malformed, breaks the rules or contradicts the lines before it; the message names the line.
     """
-    if not isinstance(text, str):
-        raise TextError(must_be("a record", "a text", text))
-    if not is_text(text):
-        raise TextError("line 1: the record holds half a character (a lone surrogate)")
     stripped = [(number, line.strip()) for number, line in enumerate(text.split("\n"), 1)]
     lines = [(number, line) for number, line in stripped if line and not line.startswith("#")]
     head, last = (lines[0], lines[-1]) if lines else ((1, ""), (1, ""))

@@ -69,7 +69,7 @@ from ginenv.engine.actions import (
 from ginenv.engine.cards import card_name, format_cards, mask_of, parse_card, parse_cards
 from ginenv.engine.engine import NO_CARD, NOBODY
 from ginenv.engine.rules import PRESETS, Rules, get_rules
-from ginenv.engine.state import as_batch, same_records
+from ginenv.engine.state import as_batch
 from ginenv.errors import GinError, TextError, must_be, quoted
 from ginenv.hands.hand import Hand
 from ginenv.view.history import M_FORCED_DRAW, M_LAY_OFF, M_SPREAD, read_moves
@@ -344,8 +344,7 @@ def format_view(view: np.ndarray) -> str:
         view: ``VIEW[1]`` of a seat that is to move, or at the end of a hand.
 
     Raises:
-        TextError: for the view of a seat that waits, since it does not show what the opponent is about to do, and for one
-            that cannot come up in play.
+        TextError: for the view of a seat that waits, since it does not show what the opponent is about to do.
         GinError: if it is no ``VIEW[1]``.
     """
     view = as_batch(view, VIEW, "VIEW", 1)
@@ -357,7 +356,7 @@ def format_view(view: np.ndarray) -> str:
     # The defender is the seat that did not knock; the cards laid off came out of its hand.
     mine = int(v["hand"]) | (laid if v["knocker"] == 1 else 0)
     shown = int(v["shown"]) | (laid if v["knocker"] == 0 else 0)
-    line = _line(
+    return _line(
         "ginview1",
         [
             ("rules", rules_text(Rules.from_block(v["rules"])), ""),
@@ -371,13 +370,6 @@ def format_view(view: np.ndarray) -> str:
             *_numbers(v, _VIEW_NUMBERS),
         ],
     )
-    try:
-        read_back = same_records(parse_view(line), view)
-    except GinError:
-        read_back = False
-    if not read_back:
-        raise TextError("this view cannot be written: it is not one that comes up in play")
-    return line
 
 
 def _tokens_of(view: np.ndarray) -> Iterator[str]:

@@ -50,7 +50,7 @@ from ginenv.view.view import make_views
 
 _ON_ILLEGAL = ("terminate", "raise")
 _MEMORY = ("env", "profile")
-RESET_OPTIONS = ("deal", "starter", "dealer", "seat")
+RESET_OPTIONS = ("deal", "starter", "seat")
 
 
 class TableOptions(TypedDict, total=False):
@@ -221,7 +221,7 @@ class Episodes(Tables):
             rows: ``uint8[n, 520]``.
             masks: ``int8[n, 107]``.
             options: ``deal`` (all cards, as numbers or text: the starter's, the other seat's, the upcard, the stock), ``starter``
-                or ``dealer`` (a seat), ``seat`` (the learner's, for this episode). If an episode ends before the learner's first
+                (a seat), ``seat`` (the learner's, for this episode). If an episode ends before the learner's first
                 move, another is dealt. It keeps that ``seat``, but the deal and the starter are new.
             seeded: the tables that got a seed: their opponents forget (memory ``"env"``). If these are all, the opponents are reset too.
             slots: only these tables; all if omitted.
@@ -257,15 +257,10 @@ class Episodes(Tables):
                 raise UnknownNameError(unknown_name("reset option", str(name), RESET_OPTIONS))
         given = [name for name in RESET_OPTIONS[1:] if options.get(name) is not None]
         seats = {name: check_choice(name, options[name], (0, 1)) for name in given}
-        starter = seats.get("starter")
-        if "dealer" in seats:
-            if starter == seats["dealer"]:
-                raise GinError(f"seat {starter} cannot be dealer and starter: the dealer's opponent starts")
-            starter = 1 - seats["dealer"]
         deck = options.get("deal")
         if deck is not None:
             deck = check_deck(deck, self.rules.ranks, self.rules.suits)
-        return deck, starter, seats.get("seat")
+        return deck, seats.get("starter"), seats.get("seat")
 
     def _deal(self, deck: list[int] | None, starter: int | None, slots: np.ndarray) -> None:
         """Replaces the deal or the starter that the key gave by those given."""

@@ -139,11 +139,6 @@ def player_names() -> list[str]:
     return sorted(_NAMES)
 
 
-def holds_player(directory: str) -> bool:
-    """Whether a path is a directory that holds a player."""
-    return bool(directory) and any((Path(directory) / marker).is_file() for marker in _DIRECTORIES)
-
-
 # --- a name as text ------------------------------------------------------------------------------------------------------
 
 
@@ -185,17 +180,16 @@ def parse_player(text: str) -> PlayerSpec:
         return PlayerSpec(text, _marker_in(text), text)
     if os.path.isdir(name):
         return PlayerSpec(text, _marker_in(name), name, _split_options(text, written))
-    raise UnknownNameError(_why_unknown(text, name, written))
+    raise UnknownNameError(_why_unknown(text, name))
 
 
-def _why_unknown(text: str, name: str, written: str) -> str:
+def _why_unknown(text: str, name: str) -> str:
     if os.path.isfile(name):
         return f"player {not_a_directory(name)}"
     if os.path.isfile(f"{name}.py"):
         return f"unknown player {name!r}; py:{name}:CLASS names a class in {name}.py"
     if "/" in name:
-        hint = "; double quotes around a path that holds a : end it before its options" if ":" in written else ""
-        return f"player {text!r}: there is no such directory{hint}"
+        return f"player {text!r}: there is no such directory"
     return f"{unknown_name('player', name, _NAMES)}, or {OTHER_NAMES}"
 
 
@@ -211,9 +205,7 @@ def _marker_in(directory: str) -> str:
     for marker in _DIRECTORIES:
         if (Path(directory) / marker).is_file():
             return marker
-    inside = [child.parent for marker in _DIRECTORIES for child in sorted(Path(directory).glob(f"*/{marker}"))]
-    hint = f"; there is one in {inside[0]}" if inside else f"; expected {' or '.join(_DIRECTORIES)} in it"
-    raise UnknownNameError(f"player {directory!r}: that directory holds no player{hint}")
+    raise UnknownNameError(f"player {directory!r} is a directory without {' or '.join(_DIRECTORIES)} in it")
 
 
 def short_name(spec: Any) -> str:

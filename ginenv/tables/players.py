@@ -188,8 +188,7 @@ def _checked_player(player: Any) -> Player:
     if not callable(getattr(player, "act", None)):
         raise GinError(f"expected a player's name, a Player, or {OTHER_NAMES}, got {player!r}, which has no method act")
     if isinstance(player, type):
-        name = player.__name__
-        raise GinError(f"expected a Player, got the class {name}; give an object of it, such as {name}()")
+        raise GinError(must_be("a player", "an object, not a class", player))
     if missing := [part for part in _CONTRACT if not hasattr(player, part)]:
         raise GinError(f"a Player needs {', '.join(_CONTRACT)}; {player!r} has no {' and no '.join(missing)}")
     return player
@@ -242,12 +241,6 @@ def close_players(players: Iterable[Player]) -> None:
 
 def _not_installed(spec: PlayerSpec, entry: Entry, error: ImportError) -> GinError:
     missing = error.name or str(error)
-    if missing.startswith("agents."):
-        # Both packages are installed together, so what has been imported is another one of that name.
-        place = importlib.import_module("agents").__file__
-        return GinError(
-            f"player {spec.text!r} needs ginenv's package 'agents', but Python finds {place} first; rename that"
-        )
     if spec.kind == "py":
         return GinError(
             f"player {spec.text!r}: Python finds no module {missing}, in the working directory or installed"

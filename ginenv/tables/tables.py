@@ -32,15 +32,6 @@ from ginenv.tables.players import Player
 from ginenv.view.view import VIEW
 
 
-def writable(value: Any) -> Any:
-    """An object's state with arrays that can be written. Those of a pickle cannot if its buffers lie elsewhere, as in Ray's store."""
-    if isinstance(value, np.ndarray):
-        return value if value.flags.writeable else value.copy()
-    if type(value) is dict:
-        return {name: writable(each) for name, each in value.items()}
-    return tuple(map(writable, value)) if type(value) is tuple else value
-
-
 class Tables:
     """Gin tables in lock-step.
 
@@ -87,7 +78,7 @@ class Tables:
         return self.__dict__ | {"_described": {}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(writable(state))
+        self.__dict__.update(state)
         self.set_players(self.players)
 
     def begin(self, rows: np.ndarray) -> None:
