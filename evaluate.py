@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import sys
 
-from agents.cli import BESIDE_MATCHES, run
+from agents.cli import run
+
+# Words that are commands and not players' names.
+COMMANDS = ("tournament", "conform", "exploit")
 
 
 def main() -> None:
     """Runs what the command line asks for."""
     first = (sys.argv[1:2] or [""])[0]
-    if first in BESIDE_MATCHES:
+    if first in COMMANDS:
         run("evaluate.py", first, sys.argv[2:])
     else:
         run("evaluate.py", "evaluate", sys.argv[1:])

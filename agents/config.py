@@ -16,12 +16,10 @@ from pydantic import (
     ConfigDict,
     Field,
     ValidationError,
-    ValidationInfo,
-    field_validator,
     model_validator,
 )
 
-from agents.files import parse_path, read_bytes
+from agents.files import read_bytes
 from ginenv.errors import GinError, must_be, quoted, unknown_name
 
 # In a clone this is a link to the top-level directory; a package holds the files themselves.
@@ -42,13 +40,6 @@ class Config(BaseModel):
             super().__init__(**values)
         except ValidationError as error:
             raise ConfigError(_sentence(error, type(self))) from None
-
-    @field_validator("*", mode="before")
-    @classmethod
-    def _path_is_not_empty(cls, value: Any, field: ValidationInfo) -> Any:
-        is_path = field.field_name in cls.model_fields and cls.model_fields[field.field_name].annotation is Path
-        # YAML reads an empty value as None.
-        return parse_path(value or "") if is_path and (value is None or isinstance(value, str)) else value
 
 
 # Of a layer of a network, and layers of a network; checkpoints hold no wider and no more.

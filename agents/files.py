@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import json
 import os
-import re
 import secrets
 import shutil
 import stat
-import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fnmatch import fnmatch
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +30,6 @@ class JsonError(GinError):
 
 # The largest file of JSON that this project writes is some megabytes.
 MAX_BYTES = 64 << 20
-# No file takes this long to write.
-LEFT_OVER_SECONDS = 3600.0
 
 
 def read_bytes(path: str | Path, most: int = MAX_BYTES) -> bytes:
@@ -107,8 +100,6 @@ def read_json_object(path: Path, source: str) -> dict[str, Any]:
 def write_atomic(path: str | Path, write: Callable[[str], object], private: bool = False) -> None:
     """Writes a file so that readers find the old or the new one, never half of one, even if the machine stops in between.
 
-    A new file is what the user's umask makes of it; a file that is replaced keeps its mode.
-
     Args:
         path: the file's final place.
         write: called with the name of a temporary file in the same directory, which it writes.
@@ -121,16 +112,10 @@ def write_atomic(path: str | Path, write: Callable[[str], object], private: bool
     path = Path(os.path.realpath(path))
     _check_replaceable(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    _drop_left_over(path)
-    before = stat.S_IMODE(path.stat().st_mode) if path.exists() and not private else None
-    temporary = _new_beside(path, 0o600 if private else 0o666 if before is None else before | stat.S_IWUSR)
+    temporary = _new_beside(path, 0o600 if private else 0o666)
     try:
         write(temporary)
         _flush(temporary)
-        if before is not None:
-            # Some file systems (CIFS, FAT, Windows' disks under WSL) know no modes.
-            with contextlib.suppress(OSError):
-                os.chmod(temporary, before)
         os.replace(temporary, path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
@@ -138,7 +123,7 @@ def write_atomic(path: str | Path, write: Callable[[str], object], private: bool
 
 
 def _new_beside(path: Path, mode: int) -> str:
-    """Makes an empty file in the same directory, under a name that ``_drop_left_over`` knows."""
+    """Makes an empty file in the same directory, under another name."""
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
     return str(temporary)
@@ -153,8 +138,6 @@ def copy_files(source: Path, to: Path) -> None:
             copy_files(path, copy)
         else:
             shutil.copyfile(path, copy)
-            with contextlib.suppress(OSError):
-                shutil.copymode(path, copy)
 
 
 @contextmanager
@@ -173,10 +156,9 @@ def replacing(directory: Path, keep: bool = False) -> Iterator[Path]:
     """
     directory = Path(os.path.realpath(directory))
     directory.parent.mkdir(parents=True, exist_ok=True)
-    _drop_left_over(directory)
     with tempfile.TemporaryDirectory(prefix=f".{directory.name}.", dir=directory.parent) as beside:
         made, before = Path(beside) / directory.name, Path(beside) / "before"
-        made.mkdir(stat.S_IMODE(directory.stat().st_mode) | stat.S_IRWXU if directory.exists() else 0o777)
+        made.mkdir()
         if keep and directory.is_dir():
             copy_files(directory, made)
         yield made
@@ -205,20 +187,6 @@ def _check_replaceable(path: Path) -> None:
         raise OSError(errno.EINVAL, "it is a device or a pipe, not a file", str(path))
 
 
-def _drop_left_over(path: Path) -> None:
-    """Removes temporary files and directories that killed writers left beside a path; a writer at work has a younger one."""
-    oldest = time.time() - LEFT_OVER_SECONDS
-    name = re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]{{8}}")
-    with contextlib.suppress(OSError), os.scandir(path.parent) as entries:
-        for entry in entries:
-            if not name.fullmatch(entry.name) or entry.stat(follow_symlinks=False).st_mtime >= oldest:
-                continue
-            if entry.is_file(follow_symlinks=False):
-                os.unlink(entry)
-            elif entry.is_dir(follow_symlinks=False) and not os.path.exists(Path(entry) / "before"):
-                shutil.rmtree(entry)
-
-
 @contextmanager
 def writing(path: str | Path) -> Iterator[None]:
     """Says in one sentence what could not be written, for programs that can then only end.
@@ -229,25 +197,7 @@ def writing(path: str | Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        reason = reason_of(error)
-        if isinstance(error, FileExistsError | NotADirectoryError):
-            # A file is in the way, of which the system says only that it exists.
-            places = [place for place in (Path(path), *Path(path).parents) if os.path.isfile(place)]
-            if places:
-                named = "it" if places[0] == Path(path) else f"{places[0]}"
-                reason = f"{named} is a file, not a directory"
-        raise FileError(f"{path} cannot be written: {reason}") from None
-
-
-def parse_path(text: str) -> Path:
-    """A path as somebody wrote it; an empty one, which a file system takes for the current directory, is refused.
-
-    Raises:
-        FileError: if it is empty; the caller adds what it is the path of.
-    """
-    if not text:
-        raise FileError("must be the path of a directory or a file, not empty")
-    return Path(text)
+        raise FileError(f"{path} cannot be written: {reason_of(error)}") from None
 
 
 def check_directory(name: str, path: Path) -> None:
@@ -266,7 +216,7 @@ def check_directory(name: str, path: Path) -> None:
 
 
 def private_directory(path: Path) -> None:
-    """Makes a directory, and those above it that are missing, for this user alone; one that others may look into already is named once.
+    """Makes a directory, and those above it that are missing, for this user alone.
 
     Raises:
         OSError: if it cannot be made.
@@ -274,13 +224,6 @@ def private_directory(path: Path) -> None:
     for missing in [place for place in reversed((path, *path.parents)) if not place.exists()]:
         missing.mkdir(0o700, exist_ok=True)
     path.mkdir(exist_ok=True)
-    if hasattr(os, "getuid") and path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-        _say_open(os.path.realpath(path))
-
-
-@cache
-def _say_open(path: str) -> None:
-    print(f"Other users of this machine may look into {path}; chmod 700 on it keeps them out.", file=sys.stderr)
 
 
 def check_writable(path: str | Path) -> None:

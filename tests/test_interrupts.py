@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and SIGHUP where results are at stake: they wait for what is written; what was broken off goes on to the same result."""
+"""Ctrl-C and SIGTERM where results are at stake: they wait for what is written; what was broken off goes on to the same result."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ from agents.arena import play_match
 from agents.interrupts import (
     allow_interrupts,
     defer_interrupts,
-    handle_stops,
     ignore_interrupts_in_child,
     interrupt,
     take_interrupt,
@@ -98,12 +97,6 @@ def test_a_handler_of_somebodys_own_stays() -> None:
     with defer_interrupts() as interrupts:
         os.kill(os.getpid(), signal.SIGTERM)
     assert heard == [signal.SIGTERM] and not interrupts.requested
-
-
-def test_nohup_keeps_a_command_from_hearing_the_end_of_its_terminal() -> None:
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    handle_stops(interrupt)
-    assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN and signal.getsignal(signal.SIGTERM) is interrupt
 
 
 INTERRUPTED_MODULE = "import os, signal\nos.kill(os.getpid(), signal.SIGTERM)\ndone = True\n"

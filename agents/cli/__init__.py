@@ -5,16 +5,13 @@ A command's module is imported only when the command runs: a match does not load
 
 from __future__ import annotations
 
-import errno
 import importlib
 import io
 import os
-import re
-import select
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
@@ -76,16 +73,12 @@ EXTRAS |= {"fsrs": "agents", "safetensors": "agents", "torch": "agents"}
 UNREAD = 141
 # The exit status when an interrupt kept a command from finishing: what a shell reports after Ctrl-C.
 INTERRUPTED = 130
-_DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.EFBIG)
-
-# Words that ``evaluate.py`` takes as commands and not as players' names.
-BESIDE_MATCHES = ("tournament", "conform", "exploit")
 
 
 def run(program: str, command: str, arguments: Sequence[str]) -> None:
     """Runs a command; on an error it prints one sentence and exits with a non-zero status.
 
-    A command that Ctrl-C, SIGTERM or the end of its terminal kept from finishing exits with status 130, even if it showed what it had.
+    A command that Ctrl-C or SIGTERM kept from finishing exits with status 130, even if it showed what it had.
 
     Args:
         program: how the program was called, such as ``gin`` or ``evaluate.py``.
@@ -94,23 +87,13 @@ def run(program: str, command: str, arguments: Sequence[str]) -> None:
     """
     name = program if program == f"{command}.py" else f"{program} {command}"
     chosen = COMMANDS[command]
-    try:
-        os.getcwd()
-    except FileNotFoundError:
-        sys.exit(f"{name}: the current directory has been deleted; change to another one")
-    for size in ("COLUMNS", "LINES"):
-        # An unknown size, as some terminals write it: libraries would break lines after no character.
-        if os.environ.get(size) == "0":
-            del os.environ[size]
     if chosen.one_thread:
+        # Before anything is imported: libraries read their number of threads when they are loaded.
         os.environ.setdefault("OMP_NUM_THREADS", "1")
-    # Nothing has begun yet, and an exception could get lost in a module that is being imported.
-    handle_stops(lambda *_: _leave(f"{name}: interrupted before anything was finished\n"))
-    # Imported only now: libraries read their number of threads when they are loaded.
+    # Set explicitly, since a shell starts background jobs with interrupts ignored.
+    handle_stops(interrupt)
     from ginenv.errors import GinError
 
-    # Each makes a command show what it has. Set explicitly, since a shell starts background jobs with interrupts ignored.
-    handle_stops(interrupt)
     for stream in (sys.stdout, sys.stderr):
         # File names need not be UTF-8, and a terminal may lack some characters.
         if isinstance(stream, io.TextIOWrapper):
@@ -119,7 +102,7 @@ def run(program: str, command: str, arguments: Sequence[str]) -> None:
     try:
         with _exit_when_unread():
             status = _function(chosen, name, arguments)
-    except GinError as error:
+    except (GinError, OSError) as error:
         # For whoever wrote the player that failed.
         if os.environ.get("GINENV_TRACEBACK"):
             raise
@@ -127,11 +110,6 @@ def run(program: str, command: str, arguments: Sequence[str]) -> None:
     except KeyboardInterrupt as stopped:
         # A command may say what became of its work.
         status, message = INTERRUPTED, f"{name}: {str(stopped) or 'interrupted before anything was finished'}"
-    except OSError as error:
-        # Disk errors are reported; any other is a bug of this program.
-        if error.errno not in _DISK_ERRORS:
-            raise
-        sys.exit(f"{name}: {error.filename or 'a file'} cannot be written: {error.strerror}")
     except MemoryError as error:
         sys.exit(f"{name}: there is not enough memory ({str(error).rstrip('.') or 'for all that was asked'})")
     except ModuleNotFoundError as error:
@@ -160,22 +138,11 @@ def _exit_when_unread() -> Iterator[None]:
             # Not left to the interpreter's shutdown, which would complain.
             print(end="", flush=True)
     except BrokenPipeError as broken:
-        if hasattr(select, "poll"):
-            output = select.poll()
-            output.register(1, 0)
-            if not output.poll(0):
-                # Another pipe broke: a bug of this program.
-                raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         before = broken.__context__
-        if before is not None and not isinstance(before, BrokenPipeError | SystemExit):
+        if isinstance(before, Exception) and not isinstance(before, BrokenPipeError):
             raise before from None
         sys.exit(UNREAD)
-
-
-def _leave(words: str) -> None:
-    os.write(2, words.encode())
-    os._exit(INTERRUPTED)
 
 
 def _function(command: Command, name: str, arguments: Sequence[str]) -> int | None:
@@ -183,88 +150,44 @@ def _function(command: Command, name: str, arguments: Sequence[str]) -> int | No
     function = getattr(importlib.import_module(module), attribute)
     import tyro
 
-    with _format_help(), _without_empty_defaults():
+    with _plain_words():
         if command.reads_arguments:
             return function(arguments)
-        return tyro.cli(
-            function, prog=name, args=arguments, description=_about(function, name), config=(tyro.conf.OmitArgPrefixes,)
-        )
+        return tyro.cli(function, prog=name, args=arguments, config=(tyro.conf.OmitArgPrefixes,))
 
 
-def _format_help() -> ConstructorRegistry:
-    """A registry with which every command refuses an empty path, or a word that is not a number, in plain words."""
+def _plain_words() -> ConstructorRegistry:
+    """A registry with which a number or a path that may be left out is shown, and a word that is no number refused, in plain words."""
     from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec
 
-    from agents.files import parse_path
-
     registry = ConstructorRegistry()
-    numbers = {int: "a whole number", float: "a number"}
+    kinds: dict[Any, tuple[str, str]] = {
+        int: ("INT", "a whole number"),
+        float: ("FLOAT", "a number"),
+        Path: ("PATH", "a path"),
+    }
 
     @registry.primitive_rule
-    def path(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Path] | None:
-        if info.type is not Path and set(get_args(info.type)) != {Path, type(None)}:
+    def rule(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Any] | None:
+        kind = next((kind for kind in kinds if info.type is kind or {*get_args(info.type)} == {kind, type(None)}), None)
+        if kind is None:
             return None
-        return PrimitiveConstructorSpec(
-            nargs=1,
-            metavar="PATH",
-            instance_from_str=lambda words: parse_path(words[0]),
-            is_instance=lambda value: isinstance(value, info.type),
-            str_from_instance=lambda value: [str(value)],
-        )
-
-    @registry.primitive_rule
-    def number(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Any] | None:
-        kinds = set(get_args(info.type) or [info.type]) - {type(None)}
-        if len(kinds) != 1 or not kinds <= numbers.keys():
-            return None
-        kind = kinds.pop()
 
         def parse(words: list[str]) -> Any:
-            if words[0] == "None" and kind is not info.type:
-                return None
             try:
                 return kind(words[0])
             except ValueError:
-                raise ValueError(f"{words[0]!r} is not {numbers[kind]}") from None
+                raise ValueError(f"{words[0]!r} is not {kinds[kind][1]}") from None
 
         return PrimitiveConstructorSpec(
             nargs=1,
-            metavar=kind.__name__.upper(),
+            metavar=kinds[kind][0],
             instance_from_str=parse,
             is_instance=lambda value: isinstance(value, (info.type, int)),
             str_from_instance=lambda value: [str(value)],
         )
 
     return registry
-
-
-# A default that says nothing, perhaps broken between two lines of a box.
-_EMPTY_DEFAULT = re.compile(r"\(default:[\s│]*(?:None|''|\"\")?\)")
-_EMPTY_LINE = re.compile(r"^│ *│\n", re.MULTILINE)
-
-
-@contextmanager
-def _without_empty_defaults() -> Iterator[None]:
-    """Leaves ``(default: )`` and ``(default: None)`` out of a command's help; its boxes keep their shape."""
-    if not {"-h", "--help"} & {*sys.argv[1:]}:
-        yield
-        return
-    # With the encoding of what it stands for, by which the boxes are drawn.
-    shown = io.TextIOWrapper(io.BytesIO(), sys.stdout.encoding, write_through=True)
-    try:
-        with redirect_stdout(shown):
-            yield
-    finally:
-        text = shown.buffer.getvalue().decode(shown.encoding)  # type: ignore[attr-defined]
-        print(_EMPTY_LINE.sub("", _EMPTY_DEFAULT.sub(lambda found: re.sub(r"[^│\n]", " ", found[0]), text)), end="")
-
-
-def _about(function: Callable[..., Any], name: str) -> str | None:
-    """The help text above the arguments; ``None`` stands for the function's docstring."""
-    if name != "evaluate.py":
-        return None
-    others = [f"{name} {other}, {COMMANDS[other].summary}" for other in BESIDE_MATCHES]
-    return "\n\n".join([str(function.__doc__).partition("\n")[0], "Other commands, each with its own --help:", *others])
 
 
 def main() -> None:
