@@ -78,7 +78,7 @@ def test_every_decision_is_observed_in_order_with_its_action(hand: Hand, found: 
         if len(each.candidates) > 1:
             assert played.value is not None and each.candidates[0].value is not None and each.worlds == 8
             assert played.value - each.candidates[0].value == pytest.approx(played.difference, abs=3e-4)
-            assert all((c.ways is not None) == (each.phase == "discard") for c in each.candidates)
+            assert all((c.deadwood is not None) == (each.phase == "discard") for c in each.candidates)
     assert found.result == str(hand.outcome) and found.points[0] == 0 < found.points[1]
 
 

@@ -161,7 +161,7 @@ def act(*events: dict, **more: object) -> dict:
         (act(DEAL, {"event": "take", "who": "opponent", "card": "7D"}), ["events.1", "turn", "opponent"]),
         (act(DEAL, {"event": "take", "who": "you", "card": "8D"}), ["events.1", "8D", "7D"]),
         (act(DEAL, hand=["TS"], phase="upcard"), ["hand", "TS"]),
-        (act(DEAL | {"upcrad": "7D"}, phase="upcard"), ["upcrad", "upcard"]),
+        (act(DEAL | {"upcrad": "7D"}, phase="upcard"), ["upcrad"]),
     ],
 )
 def test_a_message_that_cannot_be_used_is_explained_and_changes_nothing(message, facts):

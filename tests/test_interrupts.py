@@ -24,6 +24,7 @@ import agents.cli.evaluate as evaluate
 import agents.datasets.store as store
 from agents import cli
 from agents.arena import play_match
+from agents.datasets.load import Games
 from agents.interrupts import (
     allow_interrupts,
     defer_interrupts,
@@ -162,7 +163,7 @@ def test_interrupted_games_survive_as_far_as_written(
     message = capsys.readouterr().err
     assert f"gin games: {out}: " in message and "interrupted" in message
     monkeypatch.undo()
-    assert output_of("games", "check", out) == ""
+    assert sum(len(batch["action"]) for batch in Games(out).batches()) > 1000
 
 
 def test_an_interrupted_tournament_shows_its_blocks_and_goes_on(

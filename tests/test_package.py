@@ -140,7 +140,7 @@ def test_formula_bots_play_with_the_small_extra(words: tuple[str, ...], tmp_path
 def test_missing_library_names_the_extra_that_the_command_needs(tmp_path: Path) -> None:
     for missing, extra, words in (
         ("pydantic", "match", ("evaluate", "simple", "formula")),
-        ("pydantic", "match,data", ("games", "check", "x")),
+        ("pydantic", "match,data", ("games", "read", "x")),
         ("torch", "train", ("train",)),
         ("uvicorn", "web", ("web", "--home", "home")),
     ):

@@ -112,7 +112,7 @@ def test_a_session_answers_like_the_player_itself(server):
         (b"", 422, ["message"]),
         ([], 422, ["object"]),
         ({"type": "act", "id": 1}, 422, ["games"]),
-        ({"type": "act", "id": 1, "gmaes": []}, 422, ["gmaes", "games"]),
+        ({"type": "act", "id": 1, "games": [], "gmaes": []}, 422, ["gmaes"]),
         (act(DEAL, phase="draw"), 422, ["phase", "upcard"]),
     ],
 )

@@ -19,7 +19,6 @@ from agents.search.player import make_search
 from agents.search.world_values import BRANCH
 from agents.search.worlds import draw_worlds
 from agents.win_probability import PointWorths
-from ginenv.bots.hand_kernels import danger_of, fillers, live_ways
 from ginenv.bots.heuristics import make_formula
 from ginenv.bots.reasons import Estimates, reason
 from ginenv.engine.actions import (
@@ -141,7 +140,7 @@ class Analyst:
                 _scaled(each["value"] - chosen["value"], scale),
                 _scaled(shared * each["error"], scale),
                 round(float(share / policy.sum()), 4),
-                **(_about_discard(v, int(each["action"])) if v["phase"] == PHASE_DISCARD else {}),
+                _left(v, int(each["action"])) if v["phase"] == PHASE_DISCARD else None,
             )
             for each, error, share in zip(found.candidates, found.errors, policy, strict=True)
         ]
@@ -229,19 +228,9 @@ def _scaled(value: float, scale: float) -> float:
     return round(scale * round(float(value), 4), 4)
 
 
-def _about_discard(v: Any, action: int) -> dict[str, Any]:
-    """What a discard leaves and gives away, as the fields of ``Candidate``."""
-    card = action % KNOCK
-    rest = int(v["hand"]) & ~(1 << card)
-    unseen, known_cards = int(v["unseen"]), int(v["known_cards"][1])
-    chance = (int(v["rules"]["hand_size"]) - known_cards.bit_count()) / max(1, unseen.bit_count())
-    cold = int(v["thrown"][1]) | int(v["refused"][1])
-    return {
-        "deadwood": int(deadwood(rest)),
-        "ways": (int(fillers(rest)) & unseen).bit_count(),
-        "lost_ways": int(live_ways(card, int(v["hand"]), unseen)),
-        "danger": round(float(danger_of(card, unseen, known_cards, cold, chance)), 3),
-    }
+def _left(v: Any, action: int) -> int:
+    """The deadwood that a discard leaves."""
+    return int(deadwood(int(v["hand"]) & ~(1 << action % KNOCK)))
 
 
 def _reason(v: Any, judged: _Judgement, played: Candidate | None, scale: float) -> str:

@@ -30,9 +30,6 @@ class Candidate:
         difference_error: standard error of the difference, smaller than that of the values.
         policy: the action's probability among the candidates under the network without search; None for a lay-off.
         deadwood: for a discard, the deadwood that is left.
-        ways: for a discard, the number of unseen cards that would complete a meld with what is left.
-        lost_ways: for a discard, the number of unseen cards that would have made a meld with the card.
-        danger: for a discard, how likely the opponent can use the card, as the built-in bots estimate it.
     """
 
     action: str
@@ -42,9 +39,6 @@ class Candidate:
     difference_error: float
     policy: float | None = None
     deadwood: int | None = None
-    ways: int | None = None
-    lost_ways: int | None = None
-    danger: float | None = None
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from agents.arena.configs import num_games
 from agents.arena.executors import open_executor
 from agents.arena.matches import MatchSettings, check_names
 from agents.datasets.source import PlayedGames, RecordedGames
-from agents.datasets.store import INTERRUPTED, WriteResult, check_games, open_games, write_games
+from agents.datasets.store import INTERRUPTED, WriteResult, write_games
 from agents.files import check_writable
 from agents.programs.player import BotLimits, fault_text
 from agents.reports.terminal import counted, plain_console, progress_bar, this_command
@@ -101,19 +101,6 @@ def read(
     with progress_bar(plain_console(stderr=True), len(records), "records") as tick:
         written = write_games(out, RecordedGames(records), about, tick)
     return _report(out, written, *began)
-
-
-@app.command
-def check(file: Annotated[Path, Positional, arg(metavar="FILE")]) -> str:
-    """Reads a table back, plays every hand again, and compares row by row.
-
-    Args:
-        file: the table.
-    """
-    groups = open_games(file)[0].num_row_groups
-    with progress_bar(plain_console(stderr=True), groups, f"{file.name}, row groups") as tick:
-        found = check_games(file, tick)
-    return f"{file}: {found.rows:,} decisions of {found.hands:,} hands are what playing them again gives"
 
 
 def _report(out: Path, written: WriteResult, began: float, used: float) -> str:

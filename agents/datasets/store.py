@@ -271,37 +271,3 @@ def read_hands(path: str | Path) -> Iterator[Hands]:
     for group in range(file.num_row_groups):
         table, states, _ = read_group(path, file, group)
         yield _hands_of(table, states)
-
-
-def check_games(path: str | Path, progress: Progress | None = None) -> WriteResult:
-    """Reads a file back, replays every hand, and compares all columns with what is stored.
-
-    Args:
-        path: the file.
-        progress: called with the number of row groups checked.
-
-    Raises:
-        DatasetError: if a row differs from the replay; names the first such row and its column.
-    """
-    file, _ = open_games(path)
-    rows = hands = games = 0
-    for group in range(file.num_row_groups):
-        table, states, decisions = read_group(path, file, group)
-        columns = columns_of(_hands_of(table, states), decisions)
-        columns["hand"] = table["hand"].to_numpy()[_last_rows(table)][decisions.hand]
-        for name, values in columns.items():
-            stored, replayed = _texts(table[name]), _texts(_arrow(values, COLUMNS[name].type, len(table)))
-            if not stored.equals(replayed):
-                row, *differ = next((i, a, b) for i, (a, b) in enumerate(zip(stored, replayed, strict=True)) if a != b)
-                told, right = (quoted(value.as_py()) for value in differ)
-                raise DatasetError(f"{path}: row {rows + row}, column {name} is {told}; played again it is {right}")
-        rows, hands, games = rows + len(table), table["hand"][-1].as_py() + 1, table["game"][-1].as_py() + 1
-        if progress is not None:
-            progress(group + 1)
-    return WriteResult(games, hands, rows)
-
-
-def _texts(values: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """A column in one piece, without a dictionary."""
-    array = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
-    return array.cast(pa.string()) if isinstance(array, pa.DictionaryArray) else array

@@ -21,13 +21,12 @@ from pydantic import (
     TypeAdapter,
     ValidationError,
     WithJsonSchema,
-    model_validator,
 )
 
 from agents.programs.events import END_NAMES, VERSION
 from ginenv.engine.rules import CHOICES, RANGES, Rules, get_rules
 from ginenv.engine.state import STATE
-from ginenv.errors import GinError, quoted, unknown_name
+from ginenv.errors import GinError, quoted
 
 SCHEMA = Path(__file__).with_name("protocol.schema.json")
 # Of a hand: its longest history, with what follows the knock; and games in one line.
@@ -38,21 +37,10 @@ class MessageError(GinError):
     """A message that the protocol does not allow."""
 
 
-class _Strict(BaseModel):
-    """Unknown keys and values of another type are refused."""
+class Message(BaseModel):
+    """Base of messages and their parts: unknown keys and values of another type are refused."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class Message(_Strict):
-    """Base of messages and their parts; of an unknown key it says which may have been meant."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _refuse_unknown_keys(cls, value: Any) -> Any:
-        if isinstance(value, dict) and (unknown := value.keys() - cls.model_fields.keys()):
-            raise GinError(unknown_name("key", min(unknown), cls.model_fields))
-        return value
 
 
 def _rules_schema() -> dict[str, Any]:
@@ -246,8 +234,8 @@ class Act(Message):
     games: Annotated[list[GameEntry], Field(max_length=MAX_GAMES)]
 
 
-class Answer(_Strict):
-    """The decision of one slot. There are many in a line: what ``Message`` does for each would take longer than all else."""
+class Answer(Message):
+    """The decision of one slot."""
 
     slot: Slot
     action: str

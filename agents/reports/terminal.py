@@ -158,14 +158,9 @@ def check_forfeits(results: Iterable[MatchResult]) -> None:
 
 
 def opponents_tables(results: list[MatchResult]) -> list[Table]:
-    """How a player plays against several, and its results."""
-    some = ("hands drawn", "gin", "deadwood at a knock")
-    places = [[label for label, _, _ in RATES].index(heading) for heading in some]
-    rates = [rate_texts(result.rates_of(0)) for result in results]
-    play = [
-        (result.names[1], result.hand_share.text(percent=True), *(texts[place] for place in places))
-        for result, texts in zip(results, rates, strict=True)
-    ]
+    """How a player plays against each of several, and its results."""
+    labels = [label for label, _, _ in RATES]
+    sides = [rate_texts(result.rates_of(0)) for result in results]
     won = [
         (result.names[1], f"{result.pairs:,}", result.share.text(percent=True), result.points.text())
         for result in results
@@ -174,7 +169,8 @@ def opponents_tables(results: list[MatchResult]) -> list[Table]:
     table = _filled(results[0].names[0], headings, won)
     faults = {fault_text(fault): None for result in results for fault in result.faults}
     table.caption, table.caption_justify = escape("\n".join(faults)) or None, "left"
-    return [_filled("how it plays", ("against", "hands won", *some), play), table]
+    names = (result.names[1] for result in results)
+    return [_filled("how it plays against", ("", *names), zip(labels, *sides, strict=True)), table]
 
 
 def standings_tables(standings: Standings) -> list[Table]:

@@ -19,7 +19,7 @@ from ginenv.engine.cards import mask_of, parse_cards
 from ginenv.errors import GinError
 from ginenv.hands.hand import Hand
 
-_COLUMNS = {"deadwood": "deadwood", "ways": "ways to fill", "danger": "danger"}
+_COLUMNS = {"deadwood": "deadwood"}
 
 
 class _Hand:
