@@ -32,7 +32,7 @@ def test_intervals_cover_and_shrink_with_the_hands(true):
         for opponent, pairs in found.steps(30, 5):
             assert opponent in ladder.opponents
             points = scored(ladder, opponent, true, pairs, rng)
-            found.blocks.append(Block(opponent, points, points, 0, 0.0))
+            found.blocks.append(Block(opponent, points, 0, 0.0))
             if found.pairs in (10, 30):
                 halves.append((found.pairs, found.rating.half))
         covered += found.rating.low <= true <= found.rating.high
@@ -52,7 +52,7 @@ def test_a_precise_rating_ends_early():
     found = ShortRating("somebody", ladder)
     for opponent, pairs in found.steps(500, 5, half=200.0):
         points = scored(ladder, opponent, -300, pairs, rng)
-        found.blocks.append(Block(opponent, points, points, 0, 0.0))
+        found.blocks.append(Block(opponent, points, 0, 0.0))
     assert found.rating.high - found.rating.low <= 400 and 10 <= found.pairs < 100
 
 

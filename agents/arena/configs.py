@@ -12,7 +12,7 @@ from agents.arena.matches import MatchSettings
 from agents.config import Config
 from agents.programs.player import BotLimits
 from ginenv.engine.rules import get_rules
-from ginenv.errors import GinError, check_integer, must_be
+from ginenv.errors import GinError, check_integer
 
 
 def num_games(games: int | None, hands: int | None, usual: int) -> int:
@@ -96,28 +96,12 @@ class TournamentConfig(MatchOptions):
     out: Path = Path("runs/tournament")
 
 
-def parse_count(text: str) -> int:
-    """A number written as 20000000, 20_000_000, 500k or 20m.
-
-    Raises:
-        GinError: if it is not such a number.
-    """
-    scale = {"k": 1_000, "m": 1_000_000}.get(text[-1:].lower(), 1)
-    try:
-        number = int(float(text[:-1]) * scale) if scale > 1 else int(text)
-    except ValueError:
-        number = 0
-    if number < 1:
-        raise GinError(must_be("decisions", "a number such as 500000, 500k or 20m", text))
-    return number
-
-
 class ExploitConfig(Processes):
     """Best responses to a frozen player.
 
     Attributes:
         agent: the frozen player: a name, or a checkpoint's directory.
-        decisions: number of decisions that each best response trains on, such as 500k or 20m.
+        decisions: number of decisions that each best response trains on.
         seeds: number of best responses to train; the one that does best on deals kept for choosing is reported.
         rules: a preset.
         games: number of games on fresh deals with which the result is measured.
@@ -128,7 +112,7 @@ class ExploitConfig(Processes):
     """
 
     agent: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="PLAYER")]
-    decisions: str = "20m"
+    decisions: int = Field(20_000_000, gt=0)
     seeds: int = Field(3, gt=0)
     rules: str = "eaai"
     games: int = Field(4000, gt=1)
@@ -136,8 +120,3 @@ class ExploitConfig(Processes):
     start: str = "network"
     points: int = Field(10, gt=0)
     out: Path = Path("runs/exploit.json")
-
-    @property
-    def budget(self) -> int:
-        """``decisions`` as a number."""
-        return parse_count(self.decisions)

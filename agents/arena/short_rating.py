@@ -28,7 +28,6 @@ class Block:
     Attributes:
         opponent: the rung.
         margins: points per hand in each pair of mirrored hands, less luck.
-        plain: the same with luck left in.
         decisions: decisions of the player.
         seconds: time that it took for them.
         salt: mixed into the seed of the deals where a program plays.
@@ -38,7 +37,6 @@ class Block:
 
     opponent: str
     margins: list[float]
-    plain: list[float]
     decisions: int
     seconds: float
     salt: str = ""
@@ -74,7 +72,6 @@ def play_block(
     block = Block(
         opponent=opponent,
         margins=(margins - luck).reshape(-1, 2).mean(axis=1).round(3).tolist(),
-        plain=margins.reshape(-1, 2).mean(axis=1).tolist(),
         decisions=int(part.stats["decisions"][0]),
         seconds=round(min(float(part.seconds[0]), time.perf_counter() - began), 3),
         salt=part.salt,
@@ -102,11 +99,11 @@ class ShortRating:
         """Pairs of mirrored hands so far."""
         return sum(len(block.margins) for block in self.blocks)
 
-    def played(self, plain: bool = False) -> dict[str, list[float]]:
-        """Points per hand of each pair, by rung; with luck left in if ``plain``."""
+    def played(self) -> dict[str, list[float]]:
+        """Points per hand of each pair, by rung."""
         found: dict[str, list[float]] = {}
         for block in self.blocks:
-            found.setdefault(block.opponent, []).extend(block.plain if plain else block.margins)
+            found.setdefault(block.opponent, []).extend(block.margins)
         return found
 
     @property
@@ -140,7 +137,6 @@ class ShortRating:
         valued = sum(row[0] for row in losses.values())
         return {
             "rating": rating_dict(self.rating),
-            "rating_luck_left_in": rating_dict(self.ladder.rate(self.played(plain=True))),
             "between": list(self.ladder.neighbours(self.rating.mean)),
             "hands": 2 * self.pairs,
             "points": {

@@ -31,7 +31,7 @@ def exploit(config: ExploitConfig, details: bool = False) -> int | None:
     console = plain_console()
     with (
         open_executor(config.workers) as executor,
-        progress_bar(console, config.seeds * config.budget, "training best responses, decisions") as tick,
+        progress_bar(console, config.seeds * config.decisions, "training best responses, decisions") as tick,
     ):
         result, began, responses = train_and_measure(config, tick, executor)
     document = {
@@ -49,7 +49,7 @@ def exploit(config: ExploitConfig, details: bool = False) -> int | None:
     print_result(console, match_tables(result), details)
     over = "" if gained is None else f", {gained.text()} more than the network that it began from, on the same deals"
     console.print(
-        f"the best of {counted(config.seeds, 'response')} trained with {config.budget:,} decisions wins "
+        f"the best of {counted(config.seeds, 'response')} trained with {config.decisions:,} decisions wins "
         f"{result.share.text(percent=True)} of the games and {result.points.text()} points per hand against {config.agent}{over}",
         highlight=False,
         markup=False,
