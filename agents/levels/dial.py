@@ -61,8 +61,9 @@ LEVELS = {
 }
 # Ratings that are considered, on the ladder's scale (``agents.rating``).
 GRID = np.arange(-2900.0, 401.0, 20.0)
-# What strangers are like: most of them are beginners or better.
-_STRANGER_MEAN, _STRANGER_SPREAD, _ANYBODY = -300.0, 450.0, 0.2
+# What strangers are like: of the strength of the levels, or anybody. So the first hands are nearest to even against players of all
+# strengths, the public bots among them.
+_STRANGER_MEAN, _STRANGER_SPREAD, _ANYBODY = 0.0, 300.0, 0.4
 # From hand to hand somebody else may have taken the seat, and everybody changes a little.
 _SWITCH, _DRIFT = 0.002, 25.0
 # Points per hand by which people differ from what their rating says, because styles suit each other or do not; as the ladder's rungs do.

@@ -107,8 +107,10 @@ def _play(level: LevelPlayer, seed: int) -> Iterator[_Examples]:
 def _label(level: LevelPlayer, views: np.ndarray) -> tuple[np.ndarray, _Examples]:
     """The level's actions, and what it wants the student to learn, of positions that its network decides."""
     behaviours, biases = level.manner(None, len(views))
-    seen = level._see(views, behaviours)
-    wanted = biased_logits(level, views)
+    seen, biased = level._see(views, behaviours), behaviours.copy()
+    # On the scale on which it chooses, its biases included, but neither the hand's taste nor the bound on deadwood.
+    biased["hand_taste"], biased["max_extra_deadwood"] = 0, 1000
+    level.draw(views, biased, biases, seen, wanted := level._logits(views, seen, behaviours))
     actions, _ = level.draw(views, behaviours, np.zeros_like(biases), seen, preferred := wanted.copy(), False)
     decided = np.flatnonzero(~np.isin(views["phase"], (PHASE_SPREAD, PHASE_LAYOFF)))
     preferred = np.where(action_masks(views[decided]) > 0, preferred[decided], -np.inf)
@@ -116,16 +118,6 @@ def _label(level: LevelPlayer, views: np.ndarray) -> tuple[np.ndarray, _Examples
     weights = np.maximum(np.exp(-np.maximum(behind - level.behaviour["max_logit_gap"][0] - 0.5, 0)), _MIN_WEIGHT)
     weights = np.where(behind < 1e6, weights, 0).astype(np.float32)
     return actions, (seen[0][decided], wanted[decided], weights)
-
-
-def biased_logits(level: LevelPlayer, views: np.ndarray) -> np.ndarray:
-    """A level's logits on the scale on which it chooses, its biases included: ``float32[n, 107]``."""
-    behaviours, biases = level.manner(None, len(views))
-    behaviours["hand_taste"], behaviours["max_extra_deadwood"] = 0, 1000
-    seen = level._see(views, behaviours)
-    logits = level._logits(views, seen, behaviours)
-    level.draw(views, behaviours, biases, seen, logits)
-    return logits
 
 
 def _step(actor: Actor, optimiser: torch.optim.Optimizer, examples: _Examples, rows: np.ndarray) -> None:
