@@ -12,7 +12,6 @@ import ginenv
 from ginenv.bots.heuristics import StylePlayer, style
 from ginenv.errors import GinError
 from ginenv.hands.hand import Hand
-from ginenv.hands.records import parse_record
 from ginenv.hands.text import format_position, format_view, parse_position, parse_view
 from ginenv.view.encoding import encode_views
 from ginenv.view.history import move_arrays, read_moves
@@ -38,20 +37,16 @@ TAKES_STATES: dict[str, Callable[[Any], Any]] = {
 TAKES_TEXT: dict[str, Callable[[Any], Any]] = {
     "parse_view": parse_view,
     "parse_position": parse_position,
-    "parse_record": parse_record,
 }
 
 
 def wrong(right: np.ndarray, other: np.ndarray) -> dict[str, Any]:
     return {
         "nested": right[None],
-        "a table": np.stack([[right[0]], [right[0]]]),
         "of the other kind": other,
         "numbers": np.zeros((3, 3), int),
-        "a list": [[1]],
         "ragged": [[1], [1, 2]],
         "objects": np.array([[right]], object),
-        "text": "x",
         "nothing": None,
     }
 

@@ -131,16 +131,13 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         """Where Gymnasium's own vector environments have it, besides ``metadata``."""
         return self.metadata["autoreset_mode"]
 
-    def set_opponent(
-        self, opponent: str | Player | Sequence[str | Player], envs: Sequence[int] | np.ndarray | None = None
-    ) -> None:
+    def set_opponent(self, opponent: str | Player | Sequence[str | Player]) -> None:
         """Changes the opponents; each table uses its new one from its next episode on.
 
         Args:
             opponent: a name, a path, a ``Player``, or a list of these, which the tables get in turn.
-            envs: the tables, as indices or as one boolean for each; all if omitted.
         """
-        self._batch.set_opponents(opponent, envs)
+        self._batch.set_opponents(opponent)
 
     def action_masks(self) -> np.ndarray:
         """The legal actions: ``bool[n, 107]``."""

@@ -144,36 +144,18 @@ class Episodes(Tables):
 
     # --- opponents ---------------------------------------------------------------------------------------------------
 
-    def set_opponents(
-        self, opponents: str | Player | Sequence[str | Player], tables: Sequence[int] | np.ndarray | None = None
-    ) -> None:
+    def set_opponents(self, opponents: str | Player | Sequence[str | Player]) -> None:
         """Changes the opponents; each table uses its new one from its next episode on.
 
-        Args:
-            opponents: as for the class.
-            tables: the tables, as indices or as one boolean for each; all if omitted.
-
         Raises:
-            GinError: if a player cannot be made, or there is no such table.
+            GinError: if a player cannot be made.
         """
         if isinstance(opponents, str) or not isinstance(opponents, Sequence):
             opponents = [opponents]
         if not opponents:
             raise GinError("a list of opponents is empty; it needs a name, a path or a Player")
-        chosen = self._all if tables is None else self._chosen(tables)
-        seats = np.arange(len(chosen)) % len(opponents)
         numbers = self._numbers_of([make_player(opponent) for opponent in opponents])
-        self.episodes["next_opponent"][chosen] = np.array(numbers)[seats]
-
-    def _chosen(self, tables: Sequence[int] | np.ndarray) -> np.ndarray:
-        found = np.asarray(tables)
-        if found.dtype == bool and found.shape == (self.num_tables,):
-            return np.flatnonzero(found)
-        numbers = found.ndim == 1 and (found.dtype.kind in "iu" or not found.size)
-        if not numbers or ((found < 0) | (found >= self.num_tables)).any():
-            expected = f"a list of whole numbers from 0 to {self.num_tables - 1}, or {self.num_tables} truth values"
-            raise GinError(must_be("envs", expected, tables))
-        return found.astype(np.int64)
+        self.episodes["next_opponent"] = np.array(numbers)[self._all % len(numbers)]
 
     def _numbers_of(self, players: list[Player]) -> list[int]:
         """Numbers of players; a new one takes the place of a player that no table uses any more."""
