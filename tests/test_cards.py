@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from ginenv.engine.actions import (
     NUM_ACTIONS,
@@ -11,7 +10,6 @@ from ginenv.engine.actions import (
     PHASE_LAYOFF,
     PHASE_SPREAD,
     action_name,
-    actions_of,
     parse_action,
 )
 from ginenv.engine.cards import (
@@ -25,7 +23,7 @@ from ginenv.engine.cards import (
     parse_card,
     parse_cards,
 )
-from ginenv.errors import CardError, GinError, IllegalActionError
+from ginenv.errors import CardError, IllegalActionError
 from ginenv.hands.hand import deadwood
 from tests.support.refusals import refuses
 
@@ -48,7 +46,7 @@ def test_what_is_no_card_is_refused():
     for text in ("", "7", "7X", "1C", "11C", "CC", "77C", "C7", "♠"):
         with refuses(CardError, repr(text)):
             parse_card(text)
-    for number in (-1, 52):
+    for number in (-1, 52, "7C"):
         with refuses(CardError, 0, 51, number):
             card_name(number)
 
@@ -66,26 +64,9 @@ def test_deadwood_takes_numbers_or_a_mask():
     cards = parse_cards("7C 8C 9C KH KD 2S")
     assert deadwood(cards) == deadwood(iter(cards)) == deadwood(np.array(cards)) == deadwood(mask_of(cards)) == 22
     assert deadwood(np.int64(mask_of(cards))) == 22 and deadwood([]) == 0
-    for wrong, fact in (([7, 7], "8S"), (range(12), 12), (-1, -1), (None, None), ("7C", "7"), ([7.5], 7.5), ([99], 99)):
+    for wrong, fact in (([7, 7], "8S"), (range(12), 12), (-1, -1), ("7C", "7"), ([7.5], 7.5), ([99], 99)):
         with refuses(CardError, fact):
             deadwood(wrong)
-
-
-def test_what_is_of_another_kind_is_refused_in_one_sentence():
-    for function, wrong, fact in (
-        (cards_of, "7C", "'7C'"),
-        (mask_of, 7, 7),
-        (format_cards, ["7C"], "'7C'"),
-        (card_name, "7C", "'7C'"),
-        (parse_cards, 7, 7),
-        (parse_card, None, None),
-        (action_name, 1.5, 1.5),
-        (parse_action, 104, 104),
-        (actions_of, [1], [1]),
-    ):
-        with pytest.raises(GinError) as raised:
-            function(wrong)
-        assert str(fact) in str(raised.value)
 
 
 def test_decks():
@@ -118,6 +99,6 @@ def test_what_is_no_action_is_refused():
     for text in ("", "discard", "discard ZZ", "knock", "spread 52", "spread x", "fold", "7C"):
         with refuses(IllegalActionError, repr(text)):
             parse_action(text)
-    for number in (-1, 107):
+    for number in (-1, 107, 1.5):
         with refuses(IllegalActionError, 0, 106, number):
             action_name(number)

@@ -206,13 +206,6 @@ def test_what_is_no_opponent_is_refused_by_every_environment() -> None:
                 env.set_opponent(opponent)
 
 
-@pytest.mark.parametrize("made", ["HandEnv", "HandVectorEnv"])
-def test_a_misspelt_argument_is_named_with_the_environment(made: str) -> None:
-    """With the words of Python's own error, by which libraries recognize it."""
-    with refuses(TypeError, made, "unexpected keyword argument 'rewrad'", "reward", "opponent", "rules", "seat"):
-        getattr(ginenv, made)(rewrad="points")
-
-
 def test_an_illegal_action_loses() -> None:
     env = HandEnv("simple", rules="eaai")
     _, info = env.reset(seed=1)

@@ -18,7 +18,7 @@ from numbers import Integral
 import numpy as np
 
 from ginenv.engine.cards import NUM_CARDS, card_name, parse_card
-from ginenv.errors import CardError, GinError, IllegalActionError, must_be, quoted
+from ginenv.errors import CardError, IllegalActionError, quoted
 
 NUM_ACTIONS = 107
 KNOCK = 52
@@ -90,14 +90,8 @@ def actions_of(legal: Sequence[int] | np.ndarray) -> list[int]:
 
     Args:
         legal: cards for ids 0-51, cards for ids 52-103, and bits for 104-106.
-
-    Raises:
-        GinError: if these are not three numbers.
     """
-    try:
-        cards, knocks, others = map(operator.index, legal)
-    except (TypeError, ValueError):
-        raise GinError(must_be("legal", "three masks, such as those of a view", legal)) from None
+    cards, knocks, others = map(operator.index, legal)
     bits = cards | knocks << KNOCK | others << STOCK
     return [action for action in range(NUM_ACTIONS) if bits >> action & 1]
 

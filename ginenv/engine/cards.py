@@ -9,7 +9,6 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable, Sequence
 from numbers import Integral
-from typing import Any
 
 from ginenv.errors import CardError, quoted
 
@@ -44,19 +43,13 @@ def card_name(card: int, symbols: bool = False) -> str:
     return RANKS[card % 13] + (SUIT_SYMBOLS if symbols else SUITS)[card // 13]
 
 
-def _text(text: str) -> str:
-    if not isinstance(text, str):
-        raise CardError(f"expected cards as text, such as '7C', got {quoted(text)}")
-    return text
-
-
 def parse_card(text: str) -> int:
     """The card with a name such as ``7C``, ``TD``, ``10d`` or ``Q♥``; case does not matter.
 
     Raises:
         CardError: if the text is not the name of a card.
     """
-    name = _text(text).strip().upper()
+    name = text.strip().upper()
     rank_text, suit_text = name[:-1], name[-1:]
     if rank_text == "10":
         rank_text = "T"
@@ -90,15 +83,9 @@ def mask_of(cards: Iterable[int]) -> int:
         CardError: if a number is not that of a card.
     """
     mask = 0
-    for card in _iterable(cards):
+    for card in cards:
         mask |= 1 << _number(card)
     return mask
-
-
-def _iterable(cards: Any) -> Iterable[int]:
-    if not isinstance(cards, Iterable) or isinstance(cards, str):
-        raise CardError(f"expected the numbers of cards (parse_cards reads them from text), got {quoted(cards)}")
-    return cards
 
 
 def format_cards(cards: Iterable[int] | int, separator: str = " ") -> str:
@@ -107,7 +94,7 @@ def format_cards(cards: Iterable[int] | int, separator: str = " ") -> str:
     Raises:
         CardError: if a number is not that of a card.
     """
-    chosen = cards_of(int(cards)) if isinstance(cards, Integral) else _iterable(cards)
+    chosen = cards if isinstance(cards, Iterable) else cards_of(cards)
     return separator.join(card_name(card) for card in chosen)
 
 
@@ -118,7 +105,7 @@ def parse_cards(text: str) -> list[int]:
         CardError: if a part of the text is not the name of a card.
     """
     cards = []
-    for word in _text(text).replace(",", " ").split():
+    for word in text.replace(",", " ").split():
         word = word.replace("10", "T")
         if len(word) % 2:
             raise CardError(f"expected cards of two characters each, such as '7C8CTD', got {quoted(word)}")

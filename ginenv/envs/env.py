@@ -19,7 +19,7 @@ from ginenv.engine.actions import NUM_ACTIONS
 from ginenv.engine.rules import Rules
 from ginenv.errors import IllegalActionError, check_choice, must_be
 from ginenv.hands.hand import Hand
-from ginenv.tables.episodes import Episodes, TableOptions, check_arguments
+from ginenv.tables.episodes import Episodes, TableOptions
 from ginenv.tables.info import info_of
 from ginenv.tables.players import Player, close_players
 from ginenv.view.encoding import FLAT_SCALE, OBSERVATION_SIZE, PLANES_SHAPE
@@ -80,7 +80,6 @@ class TableEnv(gym.Env[np.ndarray, np.int64]):
             check_choice("render_mode", render_mode, RENDER_MODES)
         self.render_mode = render_mode
         self._flat = observation == "flat"
-        check_arguments(self, options)
         options.setdefault("reward", self._reward)
         self._batch = Episodes(1, rules=rules, opponents=[opponent], is_game=self._is_game, same_step=False, **options)
         self._ready = False

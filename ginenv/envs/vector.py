@@ -21,7 +21,7 @@ from ginenv.engine.actions import NUM_ACTIONS
 from ginenv.engine.rules import Rules
 from ginenv.envs.env import METADATA, RENDER_MODES, observation_space
 from ginenv.errors import GinError, check_choice, check_integer, must_be
-from ginenv.tables.episodes import Episodes, TableOptions, check_arguments
+from ginenv.tables.episodes import Episodes, TableOptions
 from ginenv.tables.info import final_infos, infos_of
 from ginenv.tables.players import Player, close_players
 from ginenv.view.encoding import FLAT_SCALE, OBSERVATION_SIZE, PLANES_SHAPE
@@ -99,7 +99,6 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._flat = observation == "flat"
         self._same_step, self._is_disabled = mode == AutoresetMode.SAME_STEP, mode == AutoresetMode.DISABLED
-        check_arguments(self, options)
         options.setdefault("reward", self._reward)
         # None is not a valid opponent, as in the single environment; Episodes would take it for self-play.
         opponents = [opponent] if opponent is None else opponent

@@ -5,8 +5,7 @@ The compiled part is in ``ginenv.tables.episode_kernels``. This module holds the
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, TypedDict
 
 import numpy as np
@@ -22,7 +21,6 @@ from ginenv.errors import (
     IllegalActionError,
     UnknownNameError,
     check_choice,
-    did_you_mean,
     must_be,
     unknown_name,
 )
@@ -60,17 +58,6 @@ class TableOptions(TypedDict, total=False):
     reward: str
     on_illegal: str
     opponent_memory: str
-
-
-def check_arguments(environment: object, given: Mapping[str, object]) -> None:
-    """Raises ``TypeError``, as Python does, for an argument that an environment does not have."""
-    own = inspect.signature(type(environment).__init__).parameters
-    names = (*(name for name in own if name not in ("self", "options")), *TableOptions.__annotations__)
-    for name in given:
-        if name not in names:
-            # Libraries recognize an argument that is not taken by these words of Python's own.
-            words = f"{type(environment).__name__}.__init__() got an unexpected keyword argument {name!r}"
-            raise TypeError(f"{words}{did_you_mean(name, names)}; known: {', '.join(names)}")
 
 
 class Episodes(Tables):
@@ -292,10 +279,7 @@ class Episodes(Tables):
         raise IllegalActionError(illegal_action(action, view["legal"], int(view["phase"])) + where)
 
     def _whole_numbers(self, actions: Any) -> np.ndarray:
-        try:
-            found = np.asarray(actions)
-        except ValueError:
-            raise IllegalActionError(f"{self._expected()}, not lists of different lengths") from None
+        found = np.asarray(actions)
         if found.shape != (self.num_tables,) or found.dtype.kind not in "iu":
             raise IllegalActionError(f"{self._expected()}, not {found.dtype} {found.shape}")
         return np.ascontiguousarray(found, np.int64)
