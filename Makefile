@@ -158,9 +158,9 @@ app: $(SETUP)
 	node examples/app/cli.mjs pack $(APPS)
 
 # The shipped network on held-out deals: the members of its training pool, then held-out styles,
-# and two networks that shipped before.
+# and the network that shipped before.
 RIVALS := simple formula camper knocker easy style:base=prefers-runs style:base=keeps-high \
-	style:base=takes-none style:base=knocker,turns=2 style:base=camper,danger=0 benchmarks/checkpoints/stages benchmarks/checkpoints/previous
+	style:base=takes-none style:base=knocker,turns=2 style:base=camper,danger=0 benchmarks/checkpoints/previous
 PRESETS := dg-simple dg-standard dg-oklahoma gr gr-oklahoma ht1 ht2-simple ht2-traditional gc gc-oklahoma openspiel
 GAMES := 10000
 

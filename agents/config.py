@@ -52,17 +52,13 @@ class NetworkConfig(Config):
     """The actor and the critic, which share nothing.
 
     Attributes:
-        actor: widths of the actor's hidden layers.
-        critic: widths of the critic's hidden layers.
-        heuristic_features: whether both read the best built-in bot's evaluation (``agents.network.inputs``).
-        share_suits: whether their layers treat suits alike (``agents.network.suits``); a width then counts the numbers of each suit, with
-            as many again that belong to no suit.
+        actor: widths of the actor's hidden layers, which treat suits alike (``agents.network.suits``): a width counts the numbers of each
+            suit, with as many again that belong to no suit.
+        critic: widths of the critic's.
     """
 
-    actor: _Widths = (256, 256)
-    critic: _Widths = (256, 256)
-    heuristic_features: bool = False
-    share_suits: bool = False
+    actor: _Widths = (64, 64)
+    critic: _Widths = (64, 64)
 
 
 class PoolMember(Config):
@@ -75,20 +71,6 @@ class PoolMember(Config):
 
     player: str
     weight: float = Field(1.0, gt=0)
-
-
-class Bounds(Config):
-    """What the players of some games notice and remember.
-
-    Attributes:
-        remembered_discards: how many of the discard pile's last cards are remembered (32: all).
-        noticed_actions: 0 none of the opponent's choices, 1 the cards it took and discarded, 2 also those it refused.
-        share: of the games.
-    """
-
-    remembered_discards: int = Field(32, ge=0, le=32)
-    noticed_actions: int = Field(2, ge=0, le=2)
-    share: float = Field(1.0, gt=0)
 
 
 def _yes_or_no(value: Any) -> Any:
@@ -114,7 +96,6 @@ class TrainConfig(Config):
         num_steps: half-moves of every game in one batch.
         rules: presets and their shares of the games.
         network: sizes of the networks.
-        bounds: what the learner notices and remembers, by shares of the games (default: everything).
         learning_rate: Adam's at the start and at the end of the run; a single number stays. From this line it departs to follow the
             target divergence.
         target_kl: divergence per batch (Schulman's k3 estimate) to which the learning rate is adapted.
@@ -154,7 +135,6 @@ class TrainConfig(Config):
     num_steps: int = Field(64, gt=1)
     rules: dict[str, Annotated[float, Field(gt=0)]] = Field(default_factory=lambda: {"eaai": 1.0}, min_length=1)
     network: NetworkConfig = NetworkConfig()
-    bounds: tuple[Bounds, ...] = ()
     learning_rate: _Course[Annotated[float, Field(gt=0)]] = (1e-3, 1e-4)
     target_kl: float = Field(0.01, gt=0)
     clip: float = Field(0.15, gt=0)
@@ -186,8 +166,6 @@ class TrainConfig(Config):
                 f"num_envs times num_steps is {self.num_envs * self.num_steps}, too few for a gradient step; it must be more than half of "
                 f"minibatch, {self.minibatch // 2}"
             )
-        if self.q_weight and self.bounds:
-            raise ValueError(f"q_weight is {self.q_weight}; with bounds it must be 0")
         return self
 
 

@@ -22,7 +22,6 @@ ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 # Checkpoints in words.
 _CHECKPOINTS = {
-    "benchmarks/checkpoints/stages": "a network that shipped earlier (`benchmarks/checkpoints/stages`)",
     "benchmarks/checkpoints/previous": "the network that shipped before (`benchmarks/checkpoints/previous`)",
 }
 

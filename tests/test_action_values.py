@@ -29,7 +29,7 @@ def play(rollout: Rollout, step: int) -> np.ndarray:
 @pytest.mark.parametrize("commit", [0.0, 1.0])
 def test_each_other_action_leads_to_the_state_that_playing_it_leads_to(commit: float) -> None:
     config = parse_config({**QUIET, "commit": commit, "gin_only": 0})
-    form = (config.num_steps, config.num_envs), config.network, torch.device("cpu"), torch.float32
+    form = (config.num_steps, config.num_envs), torch.device("cpu"), torch.float32
     first, second = (Rollout(config, Batch.empty(*form, others=True)) for _ in range(2))
     others, values = first.batch.others, ActionValues(first)
     rng, seen, ends = np.random.default_rng(5), 0, 0
@@ -39,7 +39,7 @@ def test_each_other_action_leads_to_the_state_that_playing_it_leads_to(commit: f
         rows = play(first, step)
         play(second, step)
         # A critic that numbers the successors tells which one belongs to which action.
-        values.gather(step, rows, logits[rows], True, lambda inputs: torch.arange(len(inputs)) + 1000.0)
+        values.gather(step, rows, logits[rows], True, lambda inputs: torch.arange(len(inputs.pooled)) + 1000.0)
         ended = np.abs(others["advantage"][step]) < 999
         saved = {name: getattr(second, name).copy() for name in ("states", "tables", "games", "tally")}
         for j in range(VALUED):
@@ -145,8 +145,3 @@ def test_rows_with_a_choice_are_all_trained_on_and_the_others_whatever_their_adv
     assert set(rows[:10]) <= set(chosen) and len(chosen) == len(rows) // 2
     # Those of the largest advantages would all be in the second half.
     assert 0.3 < (chosen[chosen >= 10] < len(rows) // 2).mean() < 0.7
-
-
-def test_values_of_actions_need_a_network_that_reads_no_more_than_the_game() -> None:
-    with pytest.raises(ValueError, match="q_weight"):
-        parse_config({**BOOSTED, "bounds": [{"remembered_discards": 2}]})

@@ -43,7 +43,7 @@ def test_networks_of_other_forms_are_refused(tmp_path):
     saved(tmp_path / "a", 1)
     saved(tmp_path / "b", 2, widths=(24,))
     for names in (["a", "b"], ["a"]):
-        with pytest.raises(CheckpointError, match="two or more networks of the same shape"):
+        with pytest.raises(CheckpointError, match="two or more networks of the same widths"):
             average([str(tmp_path / name) for name in names], tmp_path / "mean", "")
     assert not (tmp_path / "mean").exists()
     saved(tmp_path / "c", 3)

@@ -11,13 +11,14 @@ import pytest
 import torch
 
 from agents.config import ConfigError, parse_config
+from agents.network.inputs import bytes_of
 from agents.training import learner as learner_module
 from agents.training import ppo
 from agents.training.learner import Learner
 from ginenv.errors import GinError
 from tests.support.training_scenes import TINY, batches, weights
 
-SUITS = {"actor": [16], "critic": [16], "share_suits": True, "heuristic_features": True}
+SUITS = {"actor": [16], "critic": [16]}
 
 
 @pytest.fixture(autouse=True)
@@ -85,11 +86,9 @@ def test_a_batch_too_small_for_a_gradient_step_is_refused(games: int, steps: int
         batches(learner, 20)
 
 
-@pytest.mark.parametrize("share_suits", [False, True])
-def test_gradients_do_not_depend_on_chunks_or_timing(share_suits: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gradients_do_not_depend_on_chunks_or_timing(monkeypatch: pytest.MonkeyPatch) -> None:
     """The heads that predict the opponent train on a part of each chunk, so their losses are left out."""
-    network = {"actor": [16], "critic": [12], "share_suits": share_suits, "heuristic_features": True}
-    changes = {"network": network, "kl_to_start_coef": 0.1}
+    changes = {"network": SUITS, "kl_to_start_coef": 0.1}
     for name in ("BELIEF_COEF", "NEXT_ACTION_COEF"):
         monkeypatch.setattr(ppo, name, 0.0)
     found = []
@@ -111,17 +110,16 @@ def test_gradients_do_not_depend_on_chunks_or_timing(share_suits: bool, monkeypa
 
 
 @pytest.mark.parametrize("committed", [False, True])
-@pytest.mark.parametrize("features", [False, True])
-def test_inputs_by_suit_are_the_rows_that_networks_play_with(committed: bool, features: bool) -> None:
-    network = {"actor": [16], "critic": [12], "share_suits": True, "heuristic_features": features}
-    learner = Learner(parse_config(TINY | {"network": network}))
+def test_inputs_by_suit_are_the_rows_that_networks_play_with(committed: bool) -> None:
+    learner = Learner(parse_config(TINY))
     ppo.collect(learner)
     rows = np.flatnonzero(learner.steps["learns"])
     by_suit, hidden = learner.batch.read(rows, committed), learner.batch.minibatch(rows, len(rows)).hidden
-    learner.batch.network = learner.batch.network.model_copy(update={"share_suits": False})
-    flat = learner.batch.read(rows, committed)
-    assert isinstance(flat[0], torch.Tensor) and isinstance(flat[1], torch.Tensor)
-    assert (flat[0][:, 520] == 1).all() if committed else not (flat[0][:, 520] == 1).all()
+    inputs = learner.batch.inputs.reshape(-1)[rows]
+    assert not inputs["gin_only"].all()
+    if committed:
+        inputs["gin_only"] = 1
+    flat = [torch.from_numpy(bytes_of(inputs, is_critic)).float() for is_critic in (False, True)]
     assert torch.equal(flat[1][:, -88:-36], hidden) and (hidden.sum(1) >= 10).all()
     for trunk, one, other in zip((learner.actor.trunk, learner.critic.trunk), by_suit, flat, strict=True):
         assert torch.allclose(trunk(one).pooled, trunk(other).pooled, atol=1e-5)

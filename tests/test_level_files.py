@@ -15,7 +15,6 @@ from agents.levels.dial import LEVELS, shipped_dial
 from agents.levels.level import LEVEL, NAMES, Level, LevelError, build_level, copy_level, load_level
 from agents.levels.player import LevelPlayer
 from agents.network.checkpoint import METADATA, WEIGHTS, save_checkpoint
-from agents.network.inputs import NUM_HEURISTIC_FEATURES
 from agents.network.model_card import CARD
 from agents.network.nets import Actor
 from ginenv.bots.heuristics import make_simple
@@ -68,7 +67,7 @@ def test_a_level_that_does_not_exist_suggests_one(tmp_path: Path) -> None:
 def test_a_level_is_built_of_a_run_or_any_checkpoint_plays_and_travels(tmp_path):
     torch.manual_seed(1)
     checkpoint = tmp_path / "run" / "best"
-    save_checkpoint(checkpoint, Actor((16,), NUM_HEURISTIC_FEATURES), (16,), {"decisions": 5, "config": {"seed": 7}})
+    save_checkpoint(checkpoint, Actor((16,)), (16,), {"decisions": 5, "config": {"seed": 7}})
     # How strong the network was says nothing of a level, which errs.
     metadata = json.loads((checkpoint / METADATA).read_text(encoding="utf-8"))
     (checkpoint / METADATA).write_text(json.dumps(metadata | {"measured": ["a match"]}), encoding="utf-8")

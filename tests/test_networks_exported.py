@@ -14,7 +14,6 @@ from agents.cli.networks import export
 from agents.cli.train import train
 from agents.levels.level import load_level
 from agents.network.checkpoint import save_checkpoint
-from agents.network.inputs import NUM_HEURISTIC_FEATURES
 from agents.network.model_card import CARD, model_card, write_card
 from agents.network.nets import Actor
 from agents.network.player import SHIPPED
@@ -28,9 +27,9 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small network."""
     torch.manual_seed(3)
     directory = tmp_path_factory.mktemp("networks") / "small"
-    actor = Actor((24, 16), NUM_HEURISTIC_FEATURES)
+    actor = Actor((24, 16))
     for head in (actor.policy, actor.belief, actor.next_action):
-        torch.nn.init.normal_(head.weight, 0, 0.3)
+        torch.nn.init.normal_(head.layer.pooled.weight, 0, 0.3)
     about = {"command": "python train.py", "decisions": 1234567, "rules": {"eaai": "x"}, "minutes": 3.0}
     panel = {"simple": {"games_won": 0.625, "half_width": 0.04}}
     save_checkpoint(directory, actor, (24, 16), about | {"panel": panel})

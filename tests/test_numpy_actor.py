@@ -29,7 +29,6 @@ def some_views(rules: str = "eaai") -> np.ndarray:
 
 @pytest.mark.parametrize("name", ["level-2", "small"])
 def test_the_logits_are_those_of_torch(name, directory):
-    """The shipped levels treat suits alike; the small one of the tests has plain layers."""
     chosen = directory if name == "small" else name
     torch_player, numpy_player = (LevelPlayer(load_level(chosen, numpy=numpy)) for numpy in (False, True))
     actor = load_level(chosen).actor

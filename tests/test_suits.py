@@ -9,10 +9,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from agents.config import parse_config
 from agents.network.checkpoint import CheckpointError, load_checkpoint, load_critic, save_checkpoint
 from agents.network.nets import Actor, Critic, FrozenActor
-from agents.training.run import check_start
 from tests.support.refusals import refuses
 
 FEATURES = 105
@@ -34,7 +32,7 @@ def relabelled(x: Tensor, suits: tuple[int, ...], decks: list[int]) -> Tensor:
 
 def networks() -> tuple[Actor, Critic]:
     torch.manual_seed(2)
-    actor, critic = Actor((12, 8), FEATURES, True), Critic((12, 8), FEATURES, True)
+    actor, critic = Actor((12, 8)), Critic((12, 8))
     with torch.no_grad():
         for parameter in (*actor.parameters(), *critic.parameters()):
             parameter += 0.1 * torch.randn_like(parameter)
@@ -72,15 +70,14 @@ def test_every_input_is_read(width: int) -> None:
     assert inputs.grad is not None and (inputs.grad != 0).all()
 
 
-def test_a_checkpoint_says_that_its_suits_share_weights(tmp_path: Path) -> None:
+def test_a_checkpoint_holds_both_networks(tmp_path: Path) -> None:
     actor, critic = networks()
     with torch.no_grad():
         # As they are written.
         for parameter in (*actor.parameters(), *critic.parameters()):
             parameter.copy_(parameter.bfloat16())
     save_checkpoint(tmp_path, actor, (12, 8), {}, critic, (12, 8))
-    loaded, about = load_checkpoint(tmp_path)
-    assert about["share_suits"] is True
+    loaded, _ = load_checkpoint(tmp_path)
     inputs = random_inputs(ACTOR + FEATURES)
     assert torch.allclose(FrozenActor(loaded, False)(inputs), actor(inputs)[0], atol=1e-4)
     inputs = random_inputs(CRITIC + FEATURES)
@@ -88,6 +85,3 @@ def test_a_checkpoint_says_that_its_suits_share_weights(tmp_path: Path) -> None:
     save_checkpoint(tmp_path / "alone", actor, (12, 8), {})
     with refuses(CheckpointError, "no critic"):
         load_critic(tmp_path / "alone")
-    plain = parse_config({"network": {"actor": [12, 8], "critic": [12, 8], "heuristic_features": True}})
-    with refuses(CheckpointError, "share_suits", True, False):
-        check_start(plain, str(tmp_path))

@@ -42,7 +42,7 @@ from tests.support.training_scenes import TINY
 
 
 def empty_batch(config: TrainConfig) -> Batch:
-    return Batch.empty((config.num_steps, config.num_envs), config.network, torch.device("cpu"), torch.float32)
+    return Batch.empty((config.num_steps, config.num_envs), torch.device("cpu"), torch.float32)
 
 
 def rollout_of(changes: dict, number: int = 0) -> Rollout:
@@ -154,7 +154,7 @@ def checkpoint(tmp_path: Path) -> Path:
 def test_a_checkpoint_plays_as_its_actor(checkpoint: Path) -> None:
     actor, metadata = load_checkpoint(checkpoint)
     assert metadata["widths"] == [16, 16]
-    inputs = torch.rand(3, 521)
+    inputs = torch.rand(3, 626)
     assert torch.equal(actor.logits(inputs), load_checkpoint(checkpoint)[0].logits(inputs))
     assert FrozenActor(actor, False)(inputs).numpy() == pytest.approx(actor.logits(inputs).detach().numpy(), abs=1e-4)
     assert isinstance(load_network(str(checkpoint)), NetworkPlayer)
@@ -181,7 +181,7 @@ def test_a_checkpoint_that_cannot_be_used_is_refused_in_a_sentence(checkpoint: P
 def spoil(path: Path) -> None:
     """One weight that is not finite, and a hash that agrees with it."""
     weights = load_file(str(path / WEIGHTS))
-    weights["trunk.layers.0.weight"][3, 5] = math.nan
+    weights["trunk.layers.0.own.weight"][3, 5] = math.nan
     save_file(weights, path / WEIGHTS)
     edit(path, weights_sha256=hashlib.sha256((path / WEIGHTS).read_bytes()).hexdigest())
 
@@ -260,16 +260,9 @@ def test_a_run_is_refused_before_anything_is_written(tmp_path: Path) -> None:
         TrainingRun(parse_config(TINY), tmp_path / "file", "a test")
     with pytest.raises(GinError, match="unknown player 'nobody'"):
         TrainingRun(parse_config({**TINY, "eval_opponents": ["nobody"]}), tmp_path / "run", "a test")
-    save_checkpoint(tmp_path / "net", Actor((16,), heuristic_features=105), (16,), {})
-    for change, sentence in (
-        (
-            {"network": {"actor": [8], "heuristic_features": True}},
-            r"widths is \[16\]; this configuration begins from \[8\]",
-        ),
-        ({"network": {"actor": [16]}}, "heuristic_features is 105; this configuration begins from 0$"),
-    ):
-        with pytest.raises(CheckpointError, match=sentence):
-            TrainingRun(parse_config({**TINY, **change}), tmp_path / "run", "a test", str(tmp_path / "net"))
+    save_checkpoint(tmp_path / "net", Actor((16,)), (16,), {})
+    with pytest.raises(CheckpointError, match=r"widths is \[16\]; this configuration begins from \[32\]"):
+        TrainingRun(parse_config(TINY), tmp_path / "run", "a test", str(tmp_path / "net"))
     assert not (tmp_path / "run").exists()
 
 
@@ -334,28 +327,6 @@ def test_where_there_is_no_game_points_are_the_reward():
     points = rewards / POINT_REWARD
     assert len(np.unique(points.round(3))) > 5 and points.max() > 25
     assert np.allclose(points, points.round(), atol=1e-3)
-
-
-def test_tables_play_under_their_bounds() -> None:
-    """What is beyond a table's bounds is blanked for its network; the others see everything."""
-    bounds = [
-        {"remembered_discards": 2, "noticed_actions": 0, "share": 1},
-        {"remembered_discards": 32, "noticed_actions": 2, "share": 1},
-    ]
-    bounded, free = (rollout_of({"num_envs": 32, "num_steps": 40, "bounds": each}) for each in (bounds, []))
-    player = make_simple()
-    for step in range(40):
-        for rollout in (bounded, free):
-            rollout.observe(step)
-            rollout.steps["action"][step] = player.act(rollout.views)
-            rollout.advance(step)
-    assert bounded.bounds is not None
-    limited = bounded.bounds["remembered_discards"] == 2
-    assert 5 < limited.sum() < 27
-    few, every = (rollout.batch.inputs["observation"]["cells"] for rollout in (bounded, free))
-    assert (few[:, ~limited] == every[:, ~limited]).all()
-    pile = slice(156, 208)
-    assert few[:, limited, pile].sum(2).max() == 2 < every[:, limited, pile].sum(2).max()
 
 
 def test_an_export_takes_no_levels_place(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ CONFIG: dict[str, Any] = {
     "minibatch": 32,
     "decisions": 6000,
     "imitation_decisions": 2000,
-    "network": {"actor": [32, 24], "critic": [24, 16], "share_suits": True, "heuristic_features": True},
+    "network": {"actor": [32, 24], "critic": [24, 16]},
     "rules": {"eaai": 1, "dg-oklahoma": 1},
     "reward": "game",
     "pool_share": 0.2,
@@ -37,10 +37,9 @@ CONFIG: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("share_suits", [False, True])
-def test_a_gpu_computes_what_the_cpu_does(share_suits: bool) -> None:
+def test_a_gpu_computes_what_the_cpu_does() -> None:
     """The same weights over the same batch: values, every loss and every gradient."""
-    config = CONFIG | {"network": CONFIG["network"] | {"share_suits": share_suits}, "bfloat16": "no", "threads": 1}
+    config = CONFIG | {"bfloat16": "no", "threads": 1}
     cpu, card = (Learner(parse_config(config | {"device": device})) for device in ("cpu", "cuda"))
     ppo.collect(cpu)
     ppo.compute_advantages(cpu)

@@ -106,7 +106,7 @@ def _read_network(content: bytes) -> NumpyActor:
     own, pooled = list(ARRAYS)[:2]
     weights[own] = weights[own] / input_scale()[: SUITS.shape[1]]
     weights[pooled] = np.pad(weights[pooled] / input_scale(), ((0, 0), (0, 1)))
-    return NumpyActor(0, True, weights)
+    return NumpyActor(weights, heuristic_features=0)
 
 
 class AppPlayer(LevelPlayer):

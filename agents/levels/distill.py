@@ -58,7 +58,7 @@ def distill(
         The student, the number of ``positions`` that it learned from, and whether it ``finished`` before its time ran out.
     """
     torch.manual_seed(seed)
-    actor = Actor(WIDTHS, share_suits=True)
+    actor = Actor(WIDTHS, heuristic_features=0)
     optimiser = torch.optim.AdamW(actor.parameters(), _RATE, weight_decay=1e-4)
     remembered = tuple(np.empty((_REMEMBERED, n), kind) for n, kind in _EXAMPLES)
     rng, began, count = np.random.default_rng(seed), time.monotonic(), 0

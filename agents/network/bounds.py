@@ -1,7 +1,7 @@
 """Bounds on what a player notices and remembers; everything else is blanked in its network's observation.
 
 A beginner remembers the last three discards and ignores what its opponent takes; the next level remembers more and notices what was
-taken; the others have the whole record of the hand. Networks are trained under the same bounds.
+taken; the others have the whole record of the hand.
 """
 
 from __future__ import annotations
@@ -14,8 +14,6 @@ from ginenv.view.encoding import FACTS, PLANES
 
 # Which of the opponent's choices are noticed.
 NOTHING, WHAT_IT_TOOK, EVERYTHING = range(3)
-
-BOUNDS = np.dtype([("remembered_discards", np.uint8), ("noticed_actions", np.uint8)], align=True)
 
 _PILE = 52 * PLANES.index("the discard pile, upcard included")
 _TOOK = 52 * PLANES.index("cards the opponent took from the pile and still holds")
@@ -40,10 +38,3 @@ def blank(v, remembered_discards, noticed_actions, row):
         row[_HAS_TAKEN] = 0
     if noticed_actions < EVERYTHING:
         store_cards(row, _REFUSED, np.int64(0))
-
-
-@kernel
-def blank_all(views, bounds, rows):
-    """``blank`` for a batch: ``VIEW[n]``, ``BOUNDS[n]``, ``uint8[n, 520]``, of which the rows are blanked."""
-    for i in range(views.shape[0]):
-        blank(views[i], bounds[i].remembered_discards, bounds[i].noticed_actions, rows[i])

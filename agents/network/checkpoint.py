@@ -28,7 +28,7 @@ from agents.network.metadata import (
     digest_of_file,
     read_metadata,
 )
-from agents.network.nets import Actor, Critic, Network
+from agents.network.nets import Actor, Critic
 
 AnyModule = TypeVar("AnyModule", bound=nn.Module)
 
@@ -62,8 +62,6 @@ def save_checkpoint(
     """
     with replacing(Path(directory), keep=True) as made:
         metadata: dict[str, Any] = VERSION | {
-            "heuristic_features": actor.heuristic_features,
-            "share_suits": actor.share_suits,
             "widths": list(widths),
             "weights_sha256": save_weights(made / WEIGHTS, actor),
             "critic": None,
@@ -82,9 +80,7 @@ def load_checkpoint(directory: str | Path) -> tuple[Actor, dict[str, Any]]:
         CheckpointError: if a file is missing, truncated or of another version, or the files do not belong together.
     """
     metadata = read_metadata(directory)
-    return load_weights(
-        Path(directory) / WEIGHTS, METADATA, metadata, lambda: _make(Actor, metadata["widths"], metadata)
-    ), metadata
+    return load_weights(Path(directory) / WEIGHTS, METADATA, metadata, lambda: Actor(metadata["widths"])), metadata
 
 
 def load_critic(directory: str | Path) -> Critic:
@@ -97,11 +93,7 @@ def load_critic(directory: str | Path) -> Critic:
     about = metadata.get("critic")
     if about is None:
         raise CheckpointError(f"checkpoint {directory}: it has no critic; checkpoints that training wrote have one")
-    return load_weights(Path(directory) / CRITIC, METADATA, about, lambda: _make(Critic, about["widths"], metadata))
-
-
-def _make(kind: type[Network], widths: list[int], metadata: dict[str, Any]) -> Network:
-    return kind(widths, metadata["heuristic_features"], metadata["share_suits"])
+    return load_weights(Path(directory) / CRITIC, METADATA, about, lambda: Critic(about["widths"]))
 
 
 def load_weights(path: Path, described: str, about: dict[str, Any], make: Callable[[], AnyModule]) -> AnyModule:

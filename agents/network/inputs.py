@@ -42,9 +42,8 @@ INPUTS = np.dtype(
         ("secrets", np.uint8, (NUM_SECRETS,)),  # the stock's next cards, and which bots play
     ]
 )
-# Numbers that an actor reads before the features, and a critic in all besides them.
-ACTOR_INPUTS = OBSERVATION_SIZE + NUM_CONDITIONS
-CRITIC_INPUTS = INPUTS.itemsize - NUM_HEURISTIC_FEATURES
+# Numbers that an actor reads; a critic reads all.
+ACTOR_INPUTS = OBSERVATION_SIZE + NUM_CONDITIONS + NUM_HEURISTIC_FEATURES
 FEATURES_SCALE, SECRETS_SCALE = np.float32(1 / 64), np.float32(1 / 32)
 # The bot that evaluates.
 _BOT = "knocker"
@@ -81,13 +80,10 @@ def suit_columns(features: int, is_critic: bool, conditions: int = NUM_CONDITION
     return np.stack([first + NUM_RANKS * suit for suit in range(NUM_SUITS)]), np.array(single)
 
 
-def bytes_of(inputs: np.ndarray, features: int, is_critic: bool = False) -> np.ndarray:
-    """The bytes ``uint8[n, N]`` that a network with so many heuristic features reads of ``INPUTS[n]``."""
+def bytes_of(inputs: np.ndarray, is_critic: bool = False) -> np.ndarray:
+    """The bytes ``uint8[n, N]`` that a network reads of ``INPUTS[n]``."""
     rows = inputs.view(np.uint8).reshape(len(inputs), INPUTS.itemsize)
-    if not is_critic:
-        return rows[:, : ACTOR_INPUTS + features]
-    after = ACTOR_INPUTS + NUM_HEURISTIC_FEATURES
-    return rows if features else np.concatenate([rows[:, :ACTOR_INPUTS], rows[:, after:]], 1)
+    return rows if is_critic else rows[:, :ACTOR_INPUTS]
 
 
 # --- what a seat sees ---------------------------------------------------------------------------------------------------------------
@@ -121,13 +117,12 @@ def _observe_views(views, inputs):
         observe(views[i], views[i].declined > 0, inputs[i])
 
 
-def observe_views(views: np.ndarray, features: int) -> np.ndarray:
-    """What an actor with so many heuristic features reads in play: ``uint8[n, N]`` of ``VIEW[n]``."""
+def observe_views(views: np.ndarray) -> np.ndarray:
+    """What an actor reads in play: ``uint8[n, 626]`` of ``VIEW[n]``."""
     inputs = np.zeros(len(views), INPUTS)
     _observe_views(views, inputs)
-    if features:
-        _unbounded().write(views, inputs)
-    return bytes_of(inputs, features)
+    _unbounded().write(views, inputs)
+    return bytes_of(inputs)
 
 
 @kernel
@@ -141,16 +136,18 @@ class HeuristicFeatures:
 
     Args:
         bounds: memory and attention (see ``agents.network.bounds``) of the readers; unbounded by default.
-        kinds: index of the bounds for each row of a batch; the first for all by default.
+
+    Attributes:
+        kinds: index of the bounds for each row of a batch; empty: the first for all.
     """
 
-    def __init__(self, bounds: Sequence[tuple[int, int]] = (), kinds: np.ndarray | None = None) -> None:
+    def __init__(self, bounds: Sequence[tuple[int, int]] = ()) -> None:
         styles = [
             style(_BOT, memory=remembered_discards, infer=int(noticed_actions > 0))
             for remembered_discards, noticed_actions in bounds
         ]
         self.styles = np.concatenate(styles or [style(_BOT)])
-        self.kinds = np.zeros(0, np.int64) if kinds is None else np.asarray(kinds, np.int64)
+        self.kinds = np.zeros(0, np.int64)
 
     def write(self, views: np.ndarray, inputs: np.ndarray) -> None:
         """Writes the features of ``VIEW[n]`` into ``INPUTS[n]``."""
@@ -164,27 +161,27 @@ def _unbounded() -> HeuristicFeatures:
 
 
 def actor_rows(
-    size: int,
     views: np.ndarray,
     observations: np.ndarray,
     conditions: np.ndarray,
     heuristic_features: HeuristicFeatures | None = None,
+    size: int = NUM_HEURISTIC_FEATURES,
 ) -> np.ndarray:
     """What an actor reads, ``uint8[n, 521 + size]``, where a player's bounds have changed the observations.
 
     Args:
-        size: number of heuristic features that the actor reads.
         views: ``VIEW[n]``, for the heuristic features.
         observations: ``uint8[n, 520]``.
         conditions: ``uint8[n]``, 1 where the seat is committed to gin.
         heuristic_features: writes them; unbounded by default.
+        size: how many of them the actor reads.
     """
     inputs = np.zeros(len(observations), INPUTS)
     inputs["observation"]["cells"] = observations
     inputs["gin_only"] = conditions
     if size:
         (heuristic_features or _unbounded()).write(views, inputs)
-    return bytes_of(inputs, size)
+    return bytes_of(inputs)[:, : OBSERVATION_SIZE + NUM_CONDITIONS + size]
 
 
 # --- what a critic is told besides --------------------------------------------------------------------------------------------------

@@ -31,6 +31,7 @@ VERSION = {
     "observation_version": OBSERVATION_VERSION,
     "observation_size": OBSERVATION_SIZE,
     "conditions": NUM_CONDITIONS,
+    "heuristic_features": NUM_HEURISTIC_FEATURES,
     "actions": NUM_ACTIONS,
 }
 
@@ -78,13 +79,6 @@ def read_metadata(directory: str | Path) -> dict[str, Any]:
             raise CheckpointError(
                 f"checkpoint {directory}: {key} is {quoted(metadata.get(key))}; this version reads {value!r}"
             )
-    features = metadata.setdefault("heuristic_features", 0)
-    if type(features) is not int or features not in (0, NUM_HEURISTIC_FEATURES):
-        raise CheckpointError(
-            must_be(f"checkpoint {directory}: heuristic_features", f"0 or {NUM_HEURISTIC_FEATURES}", features)
-        )
-    if not isinstance(metadata.setdefault("share_suits", False), bool):
-        raise CheckpointError(must_be(f"checkpoint {directory}: share_suits", "true or false", metadata["share_suits"]))
     if not isinstance(metadata.get("weights_sha256"), str):
         raise CheckpointError(
             must_be(f"checkpoint {directory}: weights_sha256", "a text", metadata.get("weights_sha256"))

@@ -1,22 +1,20 @@
-"""Actor and critic, which share nothing: multilayer perceptrons, plain or with layers that treat the suits alike.
+"""Actor and critic, which share nothing: multilayer perceptrons with layers that treat the suits alike.
 
-The actor reads an observation, whether the seat plays for gin only, and optionally heuristic features. The critic also reads the opponent's
+The actor reads an observation, whether the seat plays for gin only, and heuristic features. The critic also reads the opponent's
 hand and condition and what the stock will bring (``agents.network.inputs``).
 """
 
 from __future__ import annotations
 
 import copy
-import itertools
 from collections.abc import Sequence
 from typing import TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
-from agents.network.inputs import HeuristicFeatures, actor_rows, scales, suit_columns
+from agents.network.inputs import NUM_HEURISTIC_FEATURES, HeuristicFeatures, actor_rows, scales, suit_columns
 from agents.network.suits import BySuit, SuitHead, SuitTrunk
 from ginenv.engine.actions import NUM_ACTIONS
 
@@ -26,44 +24,8 @@ POINT_REWARD = 1 / 50
 GAME_REWARD = 2.5
 # Far below any logit of a legal action, yet not so far that exp() meets denormal numbers, which are slow.
 ILLEGAL = -60.0
-# What a network reads: rows of numbers, or the same by suit where its layers treat suits alike.
+# What a network reads: rows of numbers, or the same by suit.
 Inputs = Tensor | BySuit
-
-
-class Trunk(nn.Module):
-    """Linear layers with ReLU.
-
-    Args:
-        widths: of the layers.
-        scale: ``[inputs]``, of the inputs; it multiplies the first layer's weights.
-    """
-
-    def __init__(self, widths: Sequence[int], scale: Tensor) -> None:
-        super().__init__()
-        self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in itertools.pairwise([len(scale), *widths]))
-        for layer in self.linear_layers():
-            nn.init.orthogonal_(layer.weight, 2**0.5)
-            nn.init.zeros_(layer.bias)
-        self.register_buffer("scale", scale, persistent=False)
-        self.scale: Tensor
-        self.folded = False
-
-    def linear_layers(self) -> list[nn.Linear]:
-        """The layers, typed."""
-        return [layer for layer in self.layers if isinstance(layer, nn.Linear)]
-
-    def scaled(self) -> list[tuple[Tensor, Tensor]]:
-        """The weights that multiply inputs, each with the inputs' scale."""
-        return [(self.linear_layers()[0].weight, self.scale)]
-
-    def forward(self, inputs: Tensor) -> Tensor:
-        """The last layer's outputs ``[B, widths[-1]]``."""
-        first, *others = self.linear_layers()
-        weight = first.weight if self.folded else first.weight * self.scale
-        x = functional.linear(inputs, weight, first.bias).relu_()
-        for layer in others:
-            x = layer(x).relu_()
-        return x
 
 
 class _Reader(nn.Module):
@@ -71,45 +33,26 @@ class _Reader(nn.Module):
 
     Args:
         widths: of the hidden layers.
-        heuristic_features: number of heuristic features that it reads.
-        share_suits: whether the layers treat suits alike (``agents.network.suits``).
+        heuristic_features: number of heuristic features that it reads; the students of ``agents.levels.distill`` read none.
     """
 
     is_critic = False
 
-    def __init__(self, widths: Sequence[int], heuristic_features: int = 0, share_suits: bool = False) -> None:
+    def __init__(self, widths: Sequence[int], heuristic_features: int = NUM_HEURISTIC_FEATURES) -> None:
         super().__init__()
-        self.widths, self.heuristic_features, self.share_suits = tuple(widths), heuristic_features, share_suits
+        self.widths = tuple(widths)
         scale = torch.from_numpy(scales(heuristic_features, self.is_critic))
-        self.trunk: Trunk | SuitTrunk
-        if share_suits:
-            self.trunk = SuitTrunk(*suit_columns(heuristic_features, self.is_critic), widths, scale)
-        else:
-            self.trunk = Trunk(widths, scale)
-
-    def head(self, decks: int, single: int, gain: float) -> nn.Linear | SuitHead:
-        """A head with ``decks`` numbers for every card, and ``single`` numbers that belong to no card."""
-        if self.share_suits:
-            return SuitHead(self.widths[-1], decks, single, gain)
-        head = nn.Linear(self.widths[-1], 52 * decks + single)
-        nn.init.orthogonal_(head.weight, gain)
-        nn.init.zeros_(head.bias)
-        return head
-
-
-def _first(x: Tensor | BySuit, rows: int | None) -> Tensor | BySuit:
-    """The first rows of a trunk's outputs (all by default)."""
-    return x[:rows] if isinstance(x, Tensor) else BySuit(*(numbers[:rows] for numbers in x))
+        self.trunk = SuitTrunk(*suit_columns(heuristic_features, self.is_critic), widths, scale)
 
 
 class Actor(_Reader):
     """The policy, with heads that guess the opponent's hand and its next action."""
 
-    def __init__(self, widths: Sequence[int], heuristic_features: int = 0, share_suits: bool = False) -> None:
-        super().__init__(widths, heuristic_features, share_suits)
-        self.policy = self.head(2, NUM_ACTIONS - 104, 0.01)
-        self.belief = self.head(1, 0, 0.01)
-        self.next_action = self.head(2, NUM_ACTIONS - 104, 0.01)
+    def __init__(self, widths: Sequence[int], heuristic_features: int = NUM_HEURISTIC_FEATURES) -> None:
+        super().__init__(widths, heuristic_features)
+        self.policy = SuitHead(self.widths[-1], 2, NUM_ACTIONS - 104, 0.01)
+        self.belief = SuitHead(self.widths[-1], 1, 0, 0.01)
+        self.next_action = SuitHead(self.widths[-1], 2, NUM_ACTIONS - 104, 0.01)
 
     def forward(self, inputs: Inputs, guesses: int | None = None) -> tuple[Tensor, Tensor, Tensor]:
         """Logits of the policy ``[B, 107]``, of the opponent's cards ``[G, 52]`` and of its next action ``[G, 107]``.
@@ -119,7 +62,7 @@ class Actor(_Reader):
             guesses: for how many of the first rows to guess cards and next action (all by default).
         """
         x = self.trunk(inputs)
-        first = _first(x, guesses)
+        first = BySuit(*(numbers[:guesses] for numbers in x))
         return self.policy(x), self.belief(first), self.next_action(first)
 
     def logits(self, inputs: Inputs) -> Tensor:
@@ -132,16 +75,15 @@ class Critic(_Reader):
 
     is_critic = True
 
-    def __init__(self, widths: Sequence[int], heuristic_features: int = 0, share_suits: bool = False) -> None:
-        super().__init__(widths, heuristic_features, share_suits)
-        self.value = self.head(0, 1, 0.1)
+    def __init__(self, widths: Sequence[int], heuristic_features: int = NUM_HEURISTIC_FEATURES) -> None:
+        super().__init__(widths, heuristic_features)
+        self.value = SuitHead(self.widths[-1], 0, 1, 0.1)
 
     def forward(self, inputs: Inputs) -> Tensor:
         """Values ``[B]`` of ``[B, 610 + heuristic features]``, bytes as floats; or the same by suit."""
         return self.value(self.trunk(inputs)).squeeze(-1)
 
 
-Network = TypeVar("Network", Actor, Critic)
 Either = TypeVar("Either", bound=_Reader)
 
 
@@ -178,7 +120,6 @@ class _Frozen:
 
     def __init__(self, network: Actor | Critic, bfloat16: bool) -> None:
         self.dtype = torch.bfloat16 if bfloat16 else torch.float32
-        self.heuristic_features = network.heuristic_features
         self.network = folded_copy(network, self.dtype).requires_grad_(False)
 
     @torch.no_grad()
@@ -203,7 +144,7 @@ class FrozenActor(_Frozen):
         heuristic_features: HeuristicFeatures | None = None,
     ) -> np.ndarray:
         """The policy's logits ``float32[n, 107]``; arguments as in ``agents.network.inputs.actor_rows``."""
-        rows = actor_rows(self.heuristic_features, views, observations, conditions, heuristic_features)
+        rows = actor_rows(views, observations, conditions, heuristic_features)
         return self(torch.from_numpy(rows)).numpy()
 
 

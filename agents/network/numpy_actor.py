@@ -14,6 +14,7 @@ import numpy as np
 
 from agents.network.inputs import (
     ACTOR_INPUTS,
+    NUM_HEURISTIC_FEATURES,
     NUM_RANKS,
     NUM_SUITS,
     HeuristicFeatures,
@@ -30,14 +31,12 @@ class NumpyActor:
     """The policy of a checkpoint.
 
     Attributes:
-        heuristic_features: number of heuristic features that it reads.
-        share_suits: whether its layers treat suits alike (``agents.network.suits``).
         weights: by name, ``float32``.
+        heuristic_features: number of heuristic features that it reads; an app's network reads none.
     """
 
-    heuristic_features: int
-    share_suits: bool
     weights: dict[str, np.ndarray]
+    heuristic_features: int = NUM_HEURISTIC_FEATURES
 
     def logits(
         self,
@@ -47,19 +46,11 @@ class NumpyActor:
         heuristic_features: HeuristicFeatures | None = None,
     ) -> np.ndarray:
         """The policy's logits ``float32[n, 107]``; arguments as in ``agents.network.inputs.actor_rows``."""
-        rows = actor_rows(self.heuristic_features, views, observations, conditions, heuristic_features)
+        return self.of_rows(actor_rows(views, observations, conditions, heuristic_features, self.heuristic_features))
+
+    def of_rows(self, rows: np.ndarray) -> np.ndarray:
+        """The same of what the actor reads (``actor_rows``)."""
         inputs = rows * scales(self.heuristic_features, is_critic=False)
-        return self._by_suit(inputs) if self.share_suits else self._plain(inputs)
-
-    def _plain(self, x: np.ndarray) -> np.ndarray:
-        for number in itertools.count():
-            weight = self.weights.get(f"trunk.layers.{number}.weight")
-            if weight is None:
-                return x @ self.weights["policy.weight"].T + self.weights["policy.bias"]
-            x = np.maximum(x @ weight.T + self.weights[f"trunk.layers.{number}.bias"], 0)
-        raise AssertionError
-
-    def _by_suit(self, inputs: np.ndarray) -> np.ndarray:
         columns, of_none = suit_columns(self.heuristic_features, is_critic=False)
         suits, shared = inputs[:, columns], inputs[:, of_none]
         for number in itertools.count():
@@ -88,12 +79,10 @@ def load_numpy_actor(directory: Path) -> tuple[NumpyActor, dict[str, Any]]:
     metadata = read_metadata(directory)
     path = directory / WEIGHTS
     name = check_weights(path, METADATA, metadata)
-    features = metadata["heuristic_features"]
     try:
         weights = {key: _as_float32(value) for key, value in deserialize(path.read_bytes())}
-        actor = NumpyActor(features, metadata["share_suits"], weights)
-        inputs = np.zeros((1, ACTOR_INPUTS + features), np.float32)
-        found = (actor._by_suit if actor.share_suits else actor._plain)(inputs)
+        actor = NumpyActor(weights)
+        found = actor.of_rows(np.zeros((1, ACTOR_INPUTS), np.uint8))
         if found.shape != (1, NUM_ACTIONS):
             raise ValueError(f"it gives {found.shape[1]} numbers, not {NUM_ACTIONS}")
     except (SafetensorError, KeyError, ValueError, OSError) as error:

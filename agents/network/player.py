@@ -93,7 +93,7 @@ class NetworkPlayer(BasePlayer):
         legal = np.empty((n, 3), np.int64)
         words = np.empty(n, np.uint64)
         _prepare(views, self.seed & 0xFFFFFFFF, legal, words)
-        logits = self.actor(torch.from_numpy(observe_views(views, self.actor.heuristic_features))).numpy()
+        logits = self.actor(torch.from_numpy(observe_views(views))).numpy()
         if self.temperature not in (0.0, 1.0):
             logits /= self.temperature
         actions = np.empty(n, np.int64)

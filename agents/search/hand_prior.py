@@ -60,7 +60,7 @@ class NetworkPrior:
 
     def __call__(self, views: np.ndarray) -> tuple[np.ndarray, HandReading | None]:
         """Returns ``DECISION[n]`` with ``logits`` and ``belief`` of ``VIEW[n]``, and the hand model's reading (``None`` without one)."""
-        inputs = torch.from_numpy(observe_views(views, self.actor.heuristic_features))
+        inputs = torch.from_numpy(observe_views(views))
         belief = self.actor(inputs, "belief")
         decisions = np.zeros(len(views), DECISION)
         decisions["logits"] = self.actor(inputs).numpy()

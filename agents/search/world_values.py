@@ -163,8 +163,7 @@ class WorldValues:
         n = len(index)
         views, inputs = np.zeros(n, VIEW), np.zeros(n, INPUTS)
         observe_states(branches["state"][index], branches["gin_only"][index], views, inputs)
-        if self.critic.heuristic_features:
-            self.features.write(views, inputs)
-        rows = bytes_of(inputs, self.critic.heuristic_features, is_critic=True)
+        self.features.write(views, inputs)
+        rows = bytes_of(inputs, is_critic=True)
         worth = self.critic(torch.from_numpy(rows)).numpy().astype(np.float64)
         return np.where(views["seat"] == branches["seat"][index], worth, -worth)

@@ -131,7 +131,7 @@ class ActionValues:
         size, batch = rollout.num_tables * VALUED, rollout.batch
         self.rollout, self.others = rollout, batch.others
         self.views, self.where = np.zeros(size, VIEW), np.zeros((size, 2), np.int64)
-        self.batch = Batch.empty((0, size), batch.network, batch.device, batch.dtype)
+        self.batch = Batch.empty((0, size), batch.device, batch.dtype)
 
     def gather(
         self, step: int, rows: np.ndarray, logits: np.ndarray, knocks: bool, critic: Callable[[Inputs], Tensor]
@@ -152,7 +152,6 @@ class ActionValues:
         count = _succeed(*tables, steps, rows, logits, deals, equity, knocks, others, rollout.scratch, *written)
         if not count:
             return
-        if self.batch.features:
-            rollout.features.write(self.views[:count], inputs[:count])
+        rollout.features.write(self.views[:count], inputs[:count])
         values = critic(self.batch.read(np.arange(count))[1]).cpu().numpy()
         _add_values(steps, self.views[:count], self.where[:count], values, others)

@@ -49,14 +49,11 @@ def average(directories: list[str], out: Path, command: str) -> None:
     if (out / METADATA).is_file() and read_metadata(out)["about"].get("command") != command:
         raise CheckpointError(f"{out} holds a checkpoint that something else made; name another directory")
     loaded = [load_checkpoint(directory) for directory in directories]
-    forms = {(tuple(made["widths"]), made["heuristic_features"], made["share_suits"]) for _, made in loaded}
-    if len(loaded) < 2 or len(forms) != 1:
-        shapes = "; ".join(
-            f"widths {list(widths)}, heuristic features {features}, suits {'shared' if shared else 'not shared'}"
-            for widths, features, shared in sorted(forms)
-        )
+    widths = {tuple(made["widths"]) for _, made in loaded}
+    if len(loaded) < 2 or len(widths) != 1:
         raise CheckpointError(
-            f"averaging takes two or more networks of the same shape; given: {len(loaded)}, of {shapes}"
+            f"averaging takes two or more networks of the same widths; given: {len(loaded)}, of "
+            + "; ".join(str(list(each)) for each in sorted(widths))
         )
     last = loaded[-1][1]
     actor, weights = loaded[-1][0], [network.state_dict() for network, _ in loaded]

@@ -9,17 +9,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from agents.config import NetworkConfig
 from agents.network.inputs import (
-    ACTOR_INPUTS,
     INPUTS,
     NUM_HEURISTIC_FEATURES,
     NUM_RANKS,
     NUM_SUITS,
-    bytes_of,
     suit_columns,
 )
-from agents.network.nets import Inputs
 from agents.network.suits import BySuit, sum_suits
 from ginenv.engine.jit import kernel, popcount
 from ginenv.view.encoding import OBSERVATION_SIZE
@@ -71,8 +67,8 @@ class Minibatch(NamedTuple):
         unknown: ``[G, 52]``, 1 where the seat does not know a card's place.
     """
 
-    actor: Inputs
-    critic: Inputs
+    actor: BySuit
+    critic: BySuit
     actions: Tensor
     logp: Tensor
     advantage: Tensor
@@ -93,7 +89,6 @@ class Batch:
         steps: ``STEP[num_steps + 1, num_envs]``.
         inputs: ``INPUTS[num_steps + 1, num_envs]``.
         others: ``OTHER[num_steps, num_envs, VALUED]``, probable actions that were not taken; ``[..., 0]`` if none are valued.
-        network: form of the networks that read it.
         device: where they are.
         dtype: in which they multiply.
     """
@@ -101,18 +96,16 @@ class Batch:
     steps: np.ndarray
     inputs: np.ndarray
     others: np.ndarray
-    network: NetworkConfig
     device: torch.device
     dtype: torch.dtype
 
     def __post_init__(self) -> None:
-        self.columns = suit_columns(self.features, False), suit_columns(self.features, True)
+        self.columns = suit_columns(NUM_HEURISTIC_FEATURES, False), suit_columns(NUM_HEURISTIC_FEATURES, True)
 
     @classmethod
     def empty(
         cls,
         shape: tuple[int, int],
-        network: NetworkConfig,
         device: torch.device,
         dtype: torch.dtype,
         others: bool = False,
@@ -120,7 +113,7 @@ class Batch:
         """A batch of ``(num_steps, num_envs)`` half-moves; with ``others`` there is room for actions that were not taken."""
         rows = shape[0] + 1, shape[1]
         valued = np.zeros((*shape, VALUED if others else 0), OTHER)
-        return cls(np.zeros(rows, STEP), np.zeros(rows, INPUTS), valued, network, device, dtype)
+        return cls(np.zeros(rows, STEP), np.zeros(rows, INPUTS), valued, device, dtype)
 
     def part(self, games: slice) -> Batch:
         """The same arrays for some of the games."""
@@ -132,33 +125,14 @@ class Batch:
         """The half-moves that were played, ``STEP[num_steps * num_envs]``: a row's number counts them by steps, then games."""
         return self.steps[:-1].reshape(-1)
 
-    @property
-    def features(self) -> int:
-        """Number of heuristic features that the networks read."""
-        return NUM_HEURISTIC_FEATURES * self.network.heuristic_features
-
-    def read(self, rows: np.ndarray, committed: bool = False) -> tuple[Inputs, Inputs]:
+    def read(self, rows: np.ndarray, committed: bool = False) -> tuple[BySuit, BySuit]:
         """The actor's and the critic's inputs for ``int64[B]`` rows; with ``committed``, as if the movers were committed to gin."""
-        inputs = self.inputs.reshape(-1)
-        if self.network.share_suits:
-            return self._by_suit(inputs.view(np.uint8).reshape(len(inputs), -1), rows, committed)
-        inputs = inputs[rows]
-        if committed:
-            inputs["gin_only"] = 1
-        actor, critic = (
-            torch.from_numpy(bytes_of(inputs, self.features, is_critic)).to(self.device).to(self.dtype)
-            for is_critic in (False, True)
-        )
-        return actor, critic
-
-    def _by_suit(self, inputs: np.ndarray, rows: np.ndarray, committed: bool) -> tuple[Inputs, Inputs]:
         of_actor, of_critic = self.columns
-        # Positions in the whole record, of which networks without heuristic features leave out a part.
-        left_out = NUM_HEURISTIC_FEATURES - self.features
-        suits, shared = (np.where(columns < ACTOR_INPUTS, columns, columns + left_out) for columns in of_critic)
+        suits, shared = of_critic
         padded = (-(-width // _ALIGNED) * _ALIGNED for width in (suits.shape[1], len(shared)))
         cards = torch.empty((len(rows), NUM_SUITS, next(padded)), dtype=torch.uint8)
         others = torch.empty((len(rows), next(padded)), dtype=torch.uint8)
+        inputs = self.inputs.reshape(-1).view(np.uint8).reshape(-1, INPUTS.itemsize)
         _fill(inputs, rows, suits[0, ::NUM_RANKS], shared, cards.numpy(), others.numpy())
         if committed:
             others[:, np.flatnonzero(shared == OBSERVATION_SIZE)] = 1

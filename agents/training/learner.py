@@ -20,7 +20,6 @@ import torch
 from torch import Tensor, nn
 
 from agents.config import TrainConfig
-from agents.network.inputs import NUM_HEURISTIC_FEATURES
 from agents.network.nets import Actor, Critic, FrozenActor, FrozenCritic, copy_folded, folded_copy, has_bfloat16_units
 from agents.network.player import NetworkPlayer
 from agents.training.action_values import ActionValues
@@ -85,7 +84,7 @@ class Learner:
         faster = self.device.type != "cpu" or has_bfloat16_units()
         self.bfloat16 = config.bfloat16 == "yes" or (config.bfloat16 == "auto" and faster)
         shape = config.num_steps, config.num_envs
-        self.batch = Batch.empty(shape, config.network, self.device, torch.float32, config.q_weight > 0)
+        self.batch = Batch.empty(shape, self.device, torch.float32, config.q_weight > 0)
         # Every thread of every process plays its own games.
         ends = np.linspace(0, config.num_envs, self.threads + 1).astype(int).tolist()
         self.columns = [slice(a, b) for a, b in itertools.pairwise(ends)]
@@ -110,11 +109,10 @@ class Learner:
 
     def _make_networks(self, start: Actor | None) -> None:
         config, network = self.config, self.config.network
-        form = NUM_HEURISTIC_FEATURES * network.heuristic_features, network.share_suits
-        self.actor = Actor(network.actor, *form).to(self.device)
+        self.actor = Actor(network.actor).to(self.device)
         if start is not None:
             self.actor.load_state_dict(start.state_dict())
-        self.critic = Critic(network.critic, *form).to(self.device)
+        self.critic = Critic(network.critic).to(self.device)
         self.ema = copy.deepcopy(self.actor)
         # The policy is held to what it begins from.
         self.start = copy.deepcopy(self.actor) if config.kl_to_start_coef else None

@@ -20,7 +20,6 @@ from agents.config import TrainConfig
 from agents.files import check_own, check_writable, read_json, write_json, writing
 from agents.interrupts import stops_handled
 from agents.network.checkpoint import CheckpointError, load_checkpoint, load_critic, read_metadata, save_checkpoint
-from agents.network.inputs import NUM_HEURISTIC_FEATURES
 from agents.network.player import PLAYED, NetworkPlayer, network_directory
 from agents.reports.terminal import LINE_SECONDS, plain_console
 from agents.training.diagnostics import write_diagnostics
@@ -66,20 +65,13 @@ def check_start(config: TrainConfig, start: str) -> None:
     """Checks that a run's network can begin from a checkpoint.
 
     Raises:
-        CheckpointError: if it cannot be read, has other widths, layers or inputs.
+        CheckpointError: if it cannot be read or has other widths.
     """
     found = read_metadata(network_directory(start))
-    network = config.network
-    wanted = {
-        "widths": list(network.actor),
-        "share_suits": network.share_suits,
-        "heuristic_features": NUM_HEURISTIC_FEATURES * network.heuristic_features,
-    }
-    for name, value in wanted.items():
-        if found[name] != value:
-            raise CheckpointError(
-                f"checkpoint {start}: {name} is {found[name]}; this configuration begins from {value}"
-            )
+    if found["widths"] != (wanted := list(config.network.actor)):
+        raise CheckpointError(
+            f"checkpoint {start}: widths is {found['widths']}; this configuration begins from {wanted}"
+        )
 
 
 class TrainingRun:

@@ -16,7 +16,6 @@ import torch
 
 from agents.config import TrainConfig
 from agents.deal_streams import Domain, deal_keys
-from agents.network.bounds import BOUNDS, blank_all
 from agents.network.inputs import NUM_BOTS, NUM_FUTURE, PRESENT, HeuristicFeatures, observe_state
 from agents.network.nets import GAME_REWARD, POINT_REWARD
 from agents.training.batch import Batch
@@ -265,7 +264,7 @@ class Rollout(Tables):
         self.games["count"] = -1
         self.scratch = np.zeros(1, STATE)
         self.tally = np.zeros(6, np.int64)
-        self.bounds, self.features = _bounded(config, games) if config.bounds else (None, HeuristicFeatures())
+        self.features = HeuristicFeatures()
         self._all = np.arange(games)
         _deal(self.states, self.tables, self.games, self._all, self.deals)
 
@@ -296,10 +295,7 @@ class Rollout(Tables):
         steps, inputs = self.batch.steps[step], self.batch.inputs[step]
         tables = self.states, self.tables, self.games, self.views
         _observe(*tables, steps, inputs, self.deals.pool, self.equity, self.scratch)
-        if self.batch.features:
-            self.features.write(self.views, inputs)
-        if self.bounds is not None:
-            blank_all(self.views, self.bounds, inputs["observation"]["cells"])
+        self.features.write(self.views, inputs)
         return np.flatnonzero(steps["learns"])
 
     def sample(self, step: int, rows: np.ndarray, logits: np.ndarray) -> None:
@@ -339,11 +335,3 @@ class Rollout(Tables):
         for name, dtype in _SAVED.items():
             getattr(self, name)[:] = saved[name].numpy().reshape(-1).view(dtype)
         self.word_seed = np.uint64(int(saved["word_seed"]))
-
-
-def _bounded(config: TrainConfig, games: int) -> tuple[np.ndarray, HeuristicFeatures]:
-    """Every game's bounds, and heuristic features within them."""
-    shares = np.array([each.share for each in config.bounds])
-    kinds = np.random.default_rng(config.seed).choice(len(shares), games, p=shares / shares.sum())
-    bounds = [(each.remembered_discards, each.noticed_actions) for each in config.bounds]
-    return np.array(bounds, BOUNDS)[kinds], HeuristicFeatures(bounds, kinds)

@@ -39,7 +39,7 @@ PLAYERS = (
     ("network", "population", 0.2),
     ("population", "population", 0.15),
     ("network", "knocker", 0.05),
-    ("network", "benchmarks/checkpoints/stages", 0.05),
+    ("network", "benchmarks/checkpoints/previous", 0.05),
     ("camper", "formula", 0.05),
 )
 # Matches in a round, hands in each, rounds that are learned from again, and rows of a gradient step.

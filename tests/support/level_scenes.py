@@ -32,7 +32,8 @@ def small_network(path: Path) -> None:
     """Writes the checkpoint of a small untrained network, with a policy that is far from even."""
     actor = Actor((16,))
     with torch.no_grad():
-        actor.policy.weight.mul_(100)
+        for weight in actor.policy.parameters():
+            weight.mul_(100)
     save_checkpoint(path, actor, (16,), {"command": "a test"})
 
 
