@@ -107,7 +107,7 @@ def test_words_and_keys(cards, moves, typed):
 def test_options_refuse_what_they_cannot_be():
     options = Options().changed("sort", "Value").changed("memory", "on").changed("rules", "gr, target=150")
     assert (options.sort, options.memory, options.rules) == ("value", True, "gr,target=150")
-    assert Options.read(options.model_dump()) == options
+    assert Options.model_validate_json(options.model_dump_json()) == options
     for name, value, allowed in [
         ("sort", "suite", "'suit'"), ("memory", "perhaps", "'on', 'off'"), ("rules", "gr,target=9999", "0 to 500"),
         ("rules", "dg-standart", "'dg-standard'"), ("colour", "red", "'colour'"),
@@ -205,7 +205,7 @@ def test_the_upcard_just_taken_can_be_given_back_under_gr_alone(talk):
     assert "Take the Q♣ or pass" in talk.say("d QC").split("You give the card back")[1]
     fresh = prepared("gr,target=150", cards, 0)
     assert same_records(talk.match.hand.state, fresh.match.hand.state)
-    assert talk.stored["game"]["record"] == fresh.to_json()["record"]
+    assert talk.stored["game"]["record"] == fresh.model_dump(by_alias=True)["record"]
     assert "so you cannot discard it now" in talk.resume(prepared("dg-standard", cards, 0), "t", "d QC")
     assert talk.match.hand.phase == "discard"
 

@@ -217,7 +217,7 @@ def test_skill_and_rating_stand_beside_each_other_at_both_tables(home: Home, ana
     assert all(line in page for page in shown for line in words)
     # Practice goes on where the rating's file is damaged.
     (home.path / "levels" / f"{MATCHED}.json").write_text("{}")
-    assert "damaged" in standing(home, "Ann")[-1] and "Your skill" in ann.get("/practice")
+    assert "cannot be read" in standing(home, "Ann")[-1] and "Your skill" in ann.get("/practice")
     ann.close()
 
 

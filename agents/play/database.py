@@ -61,17 +61,6 @@ _SCHEMA = (
         deadwood_1 INTEGER NOT NULL,
         PRIMARY KEY (game, number)
     ) WITHOUT ROWID""",
-    """CREATE TABLE decision (  -- every action of these hands, from 1, of both seats
-        game INTEGER NOT NULL,
-        hand INTEGER NOT NULL,
-        move INTEGER NOT NULL,
-        seat INTEGER NOT NULL,
-        phase TEXT NOT NULL,
-        action INTEGER NOT NULL,
-        words TEXT NOT NULL,
-        PRIMARY KEY (game, hand, move),
-        FOREIGN KEY (game, hand) REFERENCES hand ON DELETE CASCADE
-    ) WITHOUT ROWID""",
     """CREATE TABLE analysis (  -- of a hand, by an analyst with certain settings
         game INTEGER NOT NULL,
         hand INTEGER NOT NULL,
@@ -84,16 +73,18 @@ _SCHEMA = (
         game INTEGER NOT NULL,
         hand INTEGER NOT NULL,
         move INTEGER NOT NULL,
+        seat INTEGER NOT NULL,
+        times INTEGER NOT NULL,
+        unit TEXT NOT NULL,
         kind TEXT NOT NULL,
         mark TEXT NOT NULL,
+        played TEXT NOT NULL,
         best TEXT NOT NULL,
         reason TEXT NOT NULL,
-        times INTEGER NOT NULL,
         loss REAL NOT NULL,
         error REAL NOT NULL,
-        unit TEXT NOT NULL,
         PRIMARY KEY (game, hand, move),
-        FOREIGN KEY (game, hand, move) REFERENCES decision ON DELETE CASCADE
+        FOREIGN KEY (game, hand) REFERENCES hand ON DELETE CASCADE
     ) WITHOUT ROWID""",
     """CREATE TABLE exercise (  -- positions that players practise
         id INTEGER PRIMARY KEY,
@@ -121,10 +112,6 @@ _SCHEMA = (
         digest TEXT NOT NULL UNIQUE  -- SHA-256 of the link's token, which whoever reads this file does not learn
     )""",
 )
-# The longest text or value.
-_LONGEST = 64 << 20
-# Control characters but for blanks and ends of lines: a terminal would obey those in a file from elsewhere.
-_CONTROL = dict.fromkeys((*range(9), 11, 12, *range(14, 32), *range(127, 160)), "\ufffd")
 
 
 class Database:
@@ -142,16 +129,12 @@ class Database:
         self._lock = threading.RLock()
         # SQLite does not wait while another process changes a new file to write-ahead mode.
         opening = path.with_name(f"{path.name}.lock")
-        if path.exists() and not path.is_file():
-            raise FileError(f"{path} cannot be used: it is no file")
         with writing(opening), FileLock(opening, timeout=_PATIENCE, mode=0o600), self._store_errors():
             if not path.exists():
                 # SQLite gives the files that it writes beside this one the same mode.
                 path.touch(0o600)
             self._file = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
             self._file.row_factory = sqlite3.Row
-            self._file.text_factory = lambda text: text.decode().translate(_CONTROL)
-            self._file.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
             try:
                 is_new = self._is_new()
                 for pragma in ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON"):
@@ -165,10 +148,9 @@ class Database:
                 raise
 
     def _is_new(self) -> bool:
-        """Whether the file holds nothing; refuses one with other tables than this program's, or with triggers."""
-        rows = self.rows("SELECT type, sql FROM sqlite_master")
-        made = {row["sql"] for row in rows}
-        if made and (not made.issuperset(_SCHEMA) or any(row["type"] == "trigger" for row in rows)):
+        """Whether the file holds nothing; refuses one with other tables than this program's."""
+        made = {row["sql"] for row in self.rows("SELECT sql FROM sqlite_master")}
+        if made and not made.issuperset(_SCHEMA):
             raise FileError(f"{self.path} cannot be used: its tables are not those that this program makes")
         return not made
 
@@ -176,9 +158,8 @@ class Database:
     def _store_errors(self) -> Iterator[None]:
         try:
             yield
-        # A text that is not UTF-8 may be in the error's own message.
-        except (sqlite3.Error, UnicodeDecodeError) as error:
-            raise FileError(f"{self.path} cannot be used: {' '.join(str(error).split())[:300]}") from None
+        except sqlite3.Error as error:
+            raise FileError(f"{self.path} cannot be used: {error}") from None
 
     def close(self) -> None:
         """Closes the file; nothing can be read or written any more."""

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, PlainSerializer
 
+from agents.config import Config
 from agents.play.options import FRIEND, friend_of, opponent_name
-from agents.play.stored_model import StoredModel
 from ginenv.engine.cards import card_name, parse_card
 from ginenv.engine.rules import Rules
 from ginenv.errors import GinError
@@ -20,18 +20,14 @@ from ginenv.hands.records import format_record, parse_record
 def _read_match(value: Any) -> Match:
     if isinstance(value, Match):
         return value
-    if not isinstance(value, list):
-        raise GinError("a record must be a list of lines")
-    match = parse_record("\n".join(str(line) for line in value)).match
-    if match is None or match.is_over:
-        raise GinError("the record is not of a game in play")
+    match = parse_record("\n".join(value)).match
+    if match is None:
+        raise GinError("the record is of a single hand")
     return match
 
 
-def _read_cards(value: Any) -> list[int]:
-    if not isinstance(value, list):
-        raise GinError("cards must be a list of names")
-    return [parse_card(str(card)) if not isinstance(card, int) else card for card in value]
+def _read_cards(value: list[Any]) -> list[int]:
+    return [parse_card(card) if isinstance(card, str) else card for card in value]
 
 
 _Record = Annotated[
@@ -40,7 +36,7 @@ _Record = Annotated[
 _Cards = Annotated[list[int], BeforeValidator(_read_cards), PlainSerializer(lambda cards: list(map(card_name, cards)))]
 
 
-class Game(StoredModel):
+class Game(Config):
     """A game in play.
 
     Attributes:
@@ -54,7 +50,7 @@ class Game(StoredModel):
         seat: the person's seat.
     """
 
-    model_config = ConfigDict(arbitrary_types_allowed=True)
+    model_config = ConfigDict(arbitrary_types_allowed=True, frozen=False)
 
     match: _Record = Field(alias="record")
     opponent: str
@@ -86,6 +82,6 @@ class Game(StoredModel):
         """The opponent as the table, the statistics and records call it."""
         return opponent_name(self.opponent, self.easy)
 
-    def to_json(self) -> dict[str, Any]:
-        """The game as plain values, which ``read`` reads."""
-        return self.model_dump(by_alias=True)
+    def to_json(self) -> str:
+        """The game as text, which ``model_validate_json`` reads."""
+        return self.model_dump_json(by_alias=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import AfterValidator, ConfigDict, Field
+from pydantic import AfterValidator, Field
 
-from agents.play.stored_model import Shown, StoredModel
+from agents.config import Config
 from ginenv.engine.rules import Rules
 from ginenv.errors import GinError, check_choice, must_be, unknown_name
 from ginenv.hands.text import parse_rules, rules_text
@@ -42,12 +42,10 @@ def _variation(text: str) -> str:
     return variation(parse_rules("".join(text.split())))
 
 
-class Options(StoredModel):
+class Options(Config):
     """What one player has chosen; it takes effect at once, but rules, opponent, ``easy_game`` and ``learning`` with the next game."""
 
-    model_config = ConfigDict(frozen=True)
-
-    opponent: Shown = Field(
+    opponent: str = Field(
         default="formula", min_length=1, description="a level, any player's name, or a checkpoint's directory"
     )
     rules: Annotated[str, AfterValidator(_variation)] = Field(

@@ -1,19 +1,14 @@
-"""What tables write into the store and read from it: players, games, hands and decisions as rows."""
+"""Games and their hands as rows of the store."""
 
 from __future__ import annotations
 
 import datetime
-import re
 from dataclasses import dataclass
-from typing import Any
 
 from agents.play.database import Database
 from agents.play.options import variation
-from ginenv.errors import GinError, must_be
 from ginenv.hands.hand import Hand, Match
 from ginenv.hands.records import format_record
-
-_DATED = re.compile(r"(\d{4})(\d\d)(\d\d)-(\d\d)(\d\d)(\d\d)-")
 
 
 @dataclass(frozen=True)
@@ -26,7 +21,7 @@ class StoredGame:
         seat: the player's seat (always 0 at a table); None in an imported game of others.
         names: names of seats 0 and 1.
         rules: the variation, such as ``eaai,target=150``.
-        begun: when it began, in UTC (ISO 8601).
+        begun: when it came into the store, in UTC (ISO 8601).
         hands: how many hands have ended.
         score: the score by seat, from the hands that have ended.
         over: whether the game has ended.
@@ -52,33 +47,21 @@ def read_games(database: Database, player: str | None = None, game: int | None =
         "WHERE (player.name = ?1 OR ?1 IS NULL) AND (game.id = ?2 OR ?2 IS NULL) ORDER BY begun, game.id",
         *(player, game),
     )
-    return [_stored(row) for row in rows]
-
-
-def _stored(row: Any) -> StoredGame:
-    for field in ("seat", "winner"):
-        if row[field] not in (None, 0, 1):
-            raise GinError(must_be(f"{field} of game {row['id']} in the store", "0, 1 or nothing", row[field]))
-    return StoredGame(
-        id=row["id"],
-        name=row["name"],
-        seat=row["seat"],
-        names=(row["name_0"], row["name_1"]),
-        rules=row["rules"],
-        begun=row["begun"],
-        hands=row["hands"],
-        score=(row["score_0"], row["score_1"]),
-        over=bool(row["over"]),
-        winner=row["winner"],
-    )
-
-
-def _begun(name: str) -> str:
-    """When a game of this name began: tables name games after that moment."""
-    dated = _DATED.match(name)
-    if dated:
-        return "{}-{}-{}T{}:{}:{}".format(*dated.groups())
-    return f"{datetime.datetime.now(datetime.UTC):%Y-%m-%dT%H:%M:%S}"
+    return [
+        StoredGame(
+            id=row["id"],
+            name=row["name"],
+            seat=row["seat"],
+            names=(row["name_0"], row["name_1"]),
+            rules=row["rules"],
+            begun=row["begun"],
+            hands=row["hands"],
+            score=(row["score_0"], row["score_1"]),
+            over=bool(row["over"]),
+            winner=row["winner"],
+        )
+        for row in rows
+    ]
 
 
 def write_game(
@@ -122,7 +105,8 @@ def write_game(
             database.run(update, *now, game)
         else:
             columns = "player, name, seat, name_0, name_1, rules, begun, record, over, winner, score_0, score_1"
-            values = (player, name, seat, *players, variation(hand.rules), _begun(name), *now)
+            begun = f"{datetime.datetime.now(datetime.UTC):%Y-%m-%dT%H:%M:%S}"
+            values = (player, name, seat, *players, variation(hand.rules), begun, *now)
             marks = ", ".join("?" * len(values))
             game = database.run(f"INSERT INTO game ({columns}) VALUES ({marks})", *values)
         count = database.rows("SELECT count(*) AS hands FROM hand WHERE game = ?", game)[0]["hands"]
@@ -136,14 +120,9 @@ def write_game(
 def _write_hand(database: Database, game: int, number: int, hand: Hand) -> None:
     outcome, state = hand.outcome, hand.state[0]
     assert outcome is not None
-    database.run("DELETE FROM hand WHERE game = ? AND number = ?", game, number)
     score = int(state["score"][0]), int(state["score"][1])
     values = (outcome.end.name.lower(), outcome.winner, outcome.knocker, outcome.points, *outcome.deadwood)
+    database.run("DELETE FROM hand WHERE game = ? AND number = ?", game, number)
     database.run(
         "INSERT INTO hand VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", game, number, outcome.starter, *score, *values
     )
-    again, rows = hand.after(0), []
-    for move, action in enumerate(hand.history, 1):
-        rows.append((game, number, move, again.turn, again.phase, action, again.action_text(action)))
-        again.push(action)
-    database.run_all("INSERT INTO decision VALUES (?, ?, ?, ?, ?, ?, ?)", rows)

@@ -104,16 +104,16 @@ def analysed(home: Home, game: int, number: int, analyst: Analyst, progress: Pro
     if not 1 <= number <= len(hands):
         raise StoreError(f"game {game} has no hand {number} that has ended; its hands are 1 to {len(hands)}")
     found = analyst.hand(hands[number - 1], number, progress=progress)
-    marked = [
-        (game, number, at.move, at.kind, at.mark, at.best, at.reason, len(each.moves), at.loss, at.error, found.unit)
-        for each in found.mistakes()
-        for at in (each.decision,)
-    ]
+    marked = []
+    for each in found.mistakes():
+        at = each.decision
+        about = (at.kind, at.mark, at.played, at.best, at.reason, at.loss, at.error)
+        marked.append((game, number, at.move, at.seat, len(each.moves), found.unit, *about))
     with database.transaction():
         values = game, number, analyst.name, json.dumps(found.to_json())
         database.run("INSERT OR REPLACE INTO analysis VALUES (?, ?, ?, ?)", *values)
         database.run("DELETE FROM mistake WHERE game = ? AND hand = ?", game, number)
-        database.run_all("INSERT INTO mistake VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", marked)
+        database.run_all("INSERT INTO mistake VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", marked)
     return found
 
 
@@ -166,9 +166,9 @@ def mistakes(home: Home, player: str, kind: str = "") -> list[StoredMistake]:
     if kind:
         check_choice("kind", kind, KINDS)
     rows = home.database.rows(
-        "SELECT mistake.*, decision.words AS played, game.begun, CASE game.seat WHEN 0 THEN game.name_1 ELSE game.name_0 END AS opponent "
-        "FROM mistake JOIN decision USING (game, hand, move) JOIN game ON game.id = mistake.game JOIN player ON player.id = game.player "
-        "WHERE player.name = ?1 AND decision.seat = game.seat AND (mistake.kind = ?2 OR ?2 = '') "
+        "SELECT mistake.*, game.begun, CASE game.seat WHEN 0 THEN game.name_1 ELSE game.name_0 END AS opponent "
+        "FROM mistake JOIN game ON game.id = mistake.game JOIN player ON player.id = game.player "
+        "WHERE player.name = ?1 AND mistake.seat = game.seat AND (mistake.kind = ?2 OR ?2 = '') "
         "ORDER BY mistake.loss / CASE mistake.unit WHEN 'points' THEN 100.0 ELSE 1.0 END DESC, game.id DESC, mistake.hand, mistake.move",
         *(home.canonical_name(player), kind),
     )

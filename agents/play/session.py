@@ -196,7 +196,9 @@ class Session:
         other = self._friend_in(game)
         theirs = other.file.game
         if theirs is None or theirs.name != game.name:
-            raise GinError(self.file.quarantine_game(f"{other.file.name} has left it"))
+            self.file.game = None
+            self.file.save()
+            raise GinError(f"{other.file.name} has begun another game; this one has ended")
         theirs.match, theirs.seat = game.match, 1 - game.seat
         self._join(game, other, theirs)
 

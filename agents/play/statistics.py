@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field, RootModel
+from pydantic import ConfigDict, Field, RootModel
 
-from agents.play.stored_model import Shown, StoredModel
+from agents.config import Config
 from ginenv.engine.outcome import Outcome
 from ginenv.hands.hand import Match
 
-# SQLite knows no larger numbers.
-_Count = Annotated[int, Field(ge=0, le=2**53)]
-_Pair = Annotated[list[_Count], Field(min_length=2, max_length=2)]
+_Pair = Annotated[list[int], Field(min_length=2, max_length=2)]
 
 
-class Tally(StoredModel):
+class Tally(Config):
     """One variation against one opponent; in a pair the player's number comes first.
 
     Attributes:
@@ -27,9 +25,11 @@ class Tally(StoredModel):
         best: the highest final total with which each side won a game.
     """
 
-    variation: Shown
-    opponent: Shown
-    hands: _Count = 0
+    model_config = ConfigDict(frozen=False)
+
+    variation: str
+    opponent: str
+    hands: int = 0
     points: _Pair = Field(default_factory=lambda: [0, 0])
     won: _Pair = Field(default_factory=lambda: [0, 0])
     best: _Pair = Field(default_factory=lambda: [0, 0])

@@ -3,7 +3,6 @@
     HOME/gin.sqlite3        everything (``agents.play.database`` has the tables)
     HOME/levels/*.json      what levels have learned (``agents.levels.profile``)
     HOME/locks/             a file for each player, held by the one process in which this player plays
-    HOME/damaged/           what could not be read: kept, never deleted
 
 A table uses it like this:
 
@@ -25,7 +24,6 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -33,7 +31,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 from platformdirs import user_data_path
 
-from agents.files import FileError, check_directory, private_directory, write_text, writing
+from agents.files import FileError, check_directory, private_directory, writing
 from agents.play.database import Database
 from agents.play.game import Game
 from agents.play.options import Options, friend_of
@@ -209,15 +207,6 @@ class Home:
         hands = {game: self.record(game).hands for game in {row["game"] for row in rows}}
         return [(row["game"], row["number"], row["seat"], hands[row["game"]][row["number"] - 1]) for row in rows]
 
-    def quarantine(self, base: str, text: str) -> Path:
-        """Writes what could not be read to a new file in ``damaged``."""
-        directory = self.path / "damaged"
-        path = next(path for n in itertools.count(1) if not (path := directory / f"{base}-{n}").exists())
-        with writing(path):
-            private_directory(directory)
-            write_text(path, text, private=True)
-        return path
-
 
 class PlayerFile:
     """A player's open part of the store; holds the player's lock until ``close``.
@@ -229,7 +218,7 @@ class PlayerFile:
         options: what the player has chosen.
         statistics: totals of the player's hands and games.
         game: the unfinished game, or None.
-        notices: sentences that the person should be shown: what could not be read, written or learned.
+        notices: sentences that the person should be shown: what could not be written or learned.
     """
 
     def __init__(self, home: Home, name: str) -> None:
@@ -256,22 +245,11 @@ class PlayerFile:
         row = rows[0]
         self.id: int = row["id"]
         try:
-            self.options = Options.read(row["options"])
-            self.statistics = Tallies.model_validate_json(row["statistics"], strict=True)
+            self.options = Options.model_validate_json(row["options"])
+            self.statistics = Tallies.model_validate_json(row["statistics"])
+            self.game = None if row["game"] is None else Game.model_validate_json(row["game"])
         except (GinError, ValueError) as error:
-            self.options, self.statistics = Options(), Tallies()
-            destination = self.home.quarantine("player.json", json.dumps(dict(row), indent=2))
-            reason = str(error).splitlines()[0]
-            self.notices.append(
-                f"what the store holds of {self.name} is damaged ({reason}). It is kept as {destination}; {self.name} starts with the "
-                "default options and empty statistics."
-            )
-        try:
-            self.game = None if row["game"] is None else Game.read(row["game"])
-        except GinError as error:
-            self.notices.append(self._quarantined(str(error), row["game"]))
-        if self.notices:
-            self.save()
+            raise StoreError(f"what the store holds of {self.name} cannot be read ({error})") from None
         with database.transaction():
             seated = "UPDATE player SET seated = (SELECT max(seated) + 1 FROM player) WHERE id = ?"
             database.run(seated, self.id)
@@ -323,25 +301,13 @@ class PlayerFile:
 
     def _write(self) -> None:
         database = self.home.database
-        game = None if self.game is None else json.dumps(self.game.to_json())
+        game = None if self.game is None else self.game.to_json()
         database.run(
             "UPDATE player SET options = ?, statistics = ?, game = ? WHERE id = ?",
             *(self.options.model_dump_json(), self.statistics.model_dump_json(), game, self.id),
         )
         for name, (match, players, seat) in self._ended.items():
             write_game(database, self.id, name, match, players, seat)
-
-    def quarantine_game(self, reason: str) -> str:
-        """Moves an unfinished game that cannot be resumed to a file of its own; returns the sentence to show."""
-        assert self.game is not None
-        sentence = self._quarantined(reason, json.dumps(self.game.to_json(), indent=2))
-        self.game = None
-        self.save()
-        return sentence
-
-    def _quarantined(self, reason: str, text: str) -> str:
-        destination = self.home.quarantine("game.json", text)
-        return f"the unfinished game cannot go on ({reason}). It is kept as {destination}."
 
     def import_record(self, name: str, text: str) -> StoredGame:
         """Adds a record to the player's games; the seat that bears the player's name is the player's.

@@ -66,7 +66,7 @@ class Table:
         for name, value in options.items():
             self.person.session.set_option(name, value)
         if game is not None:
-            self.person.session.file.game = Game.read(game.to_json())
+            self.person.session.file.game = Game.model_validate_json(game.to_json())
         listening = socket.create_server(("127.0.0.1", 0))
         self.address = f"http://127.0.0.1:{listening.getsockname()[1]}"
         self.entrance = f"{self.address}/?token={TOKEN}"

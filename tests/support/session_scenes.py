@@ -92,7 +92,7 @@ class Talk:
         return self.screen.getvalue()
 
     def resume(self, game: Game, *answers: str) -> str:
-        self.session.file.game = Game.read(game.to_json())
+        self.session.file.game = Game.model_validate_json(game.to_json())
         return self.say(*answers)
 
     @property
@@ -108,4 +108,4 @@ class Talk:
     @property
     def match(self) -> Match:
         """The unfinished game as it lies on disk."""
-        return Game.read(self.stored["game"]).match
+        return Game.model_validate(self.stored["game"]).match

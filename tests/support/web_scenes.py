@@ -111,7 +111,7 @@ class Guest(Client):
         for name, value in options.items():
             self.person.session.set_option(name, value)
         if game is not None:
-            self.person.session.file.game = Game.read(game.to_json())
+            self.person.session.file.game = Game.model_validate_json(game.to_json())
         self.client = browser_of(self.people)
         self.decent = make_player("formula")
 
@@ -133,7 +133,7 @@ class Guest(Client):
     def deal(self, game: Game) -> str:
         """Puts a game in the place of the one that is on the table."""
         self.person.session.leave_game()
-        self.person.session.file.game = Game.read(game.to_json())
+        self.person.session.file.game = Game.model_validate_json(game.to_json())
         return self.get("/table")
 
     def refused(self, path: str, status: int = 400, **fields: object) -> str:
