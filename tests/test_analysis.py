@@ -356,8 +356,9 @@ def test_gin_analyse_prints_what_was_found(home, hand, tmp_path, capsys):
     run("gin", "analyse", [*common, "--mistakes", "--json", "--kind", "discard"])
     kinds = [each["kind"] for each in json.loads(capsys.readouterr().out)]
     assert kinds == ["discard"] * len(mistakes(home, "Ann", "discard"))
-    path = tmp_path / "hand.gin"
-    path.write_text(format_record(hand))
+    match, path = Match("eaai", seed=5), tmp_path / "hand.gin"
+    match.push("pass")
+    path.write_text(format_record(match))
     for subject in ([str(path)], ["--seed", "5", "--players", "random", "formula"]):
         run("gin", "analyse", [*subject, "--worlds", "8", "--json"])
         assert json.loads(capsys.readouterr().out)["hands"][0]["result"] == str(hand.outcome)

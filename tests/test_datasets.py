@@ -18,7 +18,7 @@ from agents.datasets.schema import COLUMNS
 from agents.datasets.source import PlayedGames
 from agents.datasets.store import DatasetError, write_games
 from ginenv.errors import GinError
-from ginenv.hands.hand import Hand
+from ginenv.hands.hand import Match
 from ginenv.hands.records import format_record
 from ginenv.hands.text import format_position, format_positions, parse_position
 from ginenv.view.encoding import encode_views
@@ -127,7 +127,7 @@ def test_records_become_the_same_kind_of_table(tmp_path: Path, capsys: pytest.Ca
     for number, match in enumerate(matches):
         (tmp_path / f"{number}.gin").write_text(format_record(match, ("ann", "bob")))
     # One without a decision brings no row.
-    (tmp_path / "2.gin").write_text(format_record(Hand.deal("eaai", seed=1)))
+    (tmp_path / "2.gin").write_text(format_record(Match("eaai", seed=1)))
     out = tmp_path / "games.parquet"
     gin_games(["read", *(str(tmp_path / f"{number}.gin") for number in range(3)), "--out", str(out)])
     assert "2 games" in capsys.readouterr().out

@@ -15,7 +15,7 @@ from agents.opponent_model.posterior import Posteriors, shipped_prior
 from agents.play.allowed import check_allowed
 from ginenv.bots.heuristics import StylePlayer, style
 from ginenv.errors import GinError
-from ginenv.hands.hand import Hand
+from ginenv.hands.hand import Match
 from ginenv.hands.records import format_record
 from ginenv.tables.players import BasePlayer, Player, make_player
 from tests.support.level_scenes import hands_of
@@ -62,16 +62,16 @@ def test_it_plays_whole_games_under_other_rules(tmp_path):
 
 def record(directory: Path) -> Path:
     """A file of a hand in which Ann's cards were shown."""
-    hand = Hand.deal("eaai", seed=0)
+    match = Match("eaai", seed=0)
     for seed in range(20):
-        hand = Hand.deal("eaai", seed=seed)
+        match = Match("eaai", seed=seed)
         players = make_player("style:base=takes-all", 1), make_player("knocker", 1)
-        while not hand.is_over:
-            hand.push(int(players[hand.turn].act(hand.view())[0]))
-        if hand.view(1)["shown"][0]:
+        while not match.hand.is_over:
+            match.push(int(players[match.hand.turn].act(match.hand.view())[0]))
+        if match.played[0].view(1)["shown"][0]:
             break
     file = directory / "hand.gin"
-    file.write_text(format_record(hand, ("Ann", "Bob")))
+    file.write_text(format_record(match, ("Ann", "Bob")))
     return file
 
 

@@ -178,7 +178,7 @@ def test_a_played_game_is_scored_as_its_sheet_is():
             assert match.totals == sheet.totals
         text = format_record(match)
         again = parse_record(text).match
-        assert again is not None and format_record(again) == text and again.sheet() == sheet
+        assert format_record(again) == text and again.sheet() == sheet
 
 
 # ------------------------------------------------------------------ hands, scored once more

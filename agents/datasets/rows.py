@@ -41,13 +41,11 @@ class Hands:
 
 def hands_of_record(record: Record, game: int) -> Hands:
     """The hands of a record in which at least one action was taken; all get the number of the game."""
-    hands, won = [record.hand], None
-    if record.match is not None:
-        hands = [*record.match.played, *([] if record.hand.is_over else [record.hand])]
-        if record.match.is_over:
-            winner = record.match.winner
-            won = np.array([0 if winner is None else 1 if seat == winner else -1 for seat in range(2)], np.int8)
-    hands = [hand for hand in hands if hand.history]
+    won = None
+    if record.match.is_over:
+        winner = record.match.winner
+        won = np.array([0 if winner is None else 1 if seat == winner else -1 for seat in range(2)], np.int8)
+    hands = [hand for hand in record.hands if hand.history]
     states = np.concatenate([np.zeros(0, STATE), *(hand.state for hand in hands)])
     count = len(hands)
     return Hands(

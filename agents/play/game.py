@@ -12,7 +12,6 @@ from agents.config import Config
 from agents.play.options import FRIEND, friend_of, opponent_name
 from ginenv.engine.cards import card_name, parse_card
 from ginenv.engine.rules import Rules
-from ginenv.errors import GinError
 from ginenv.hands.hand import Match
 from ginenv.hands.records import format_record, parse_record
 
@@ -20,10 +19,7 @@ from ginenv.hands.records import format_record, parse_record
 def _read_match(value: Any) -> Match:
     if isinstance(value, Match):
         return value
-    match = parse_record("\n".join(value)).match
-    if match is None:
-        raise GinError("the record is of a single hand")
-    return match
+    return parse_record("\n".join(value)).match
 
 
 def _read_cards(value: list[Any]) -> list[int]:

@@ -68,7 +68,7 @@ def write_game(
     database: Database,
     player: int,
     name: str,
-    played: Hand | Match,
+    match: Match,
     players: tuple[str, str],
     seat: int | None = 0,
     text: str = "",
@@ -79,7 +79,7 @@ def write_game(
         database: the store's file.
         player: id of the player whose game it is.
         name: the game's name among the player's games.
-        played: the game, or a single hand.
+        match: the game.
         players: names of seats 0 and 1.
         seat: the player's seat.
         text: its record, if it comes from a file; written again when left out.
@@ -87,18 +87,9 @@ def write_game(
     Returns:
         The game's id.
     """
-    match = played if isinstance(played, Match) else None
-    hand = played if isinstance(played, Hand) else played.hand
-    hands = match.played if match else [hand] if hand.is_over else []
-    score, over, winner = (0, 0), hand.is_over, None
-    if match:
-        score, over, winner = match.score, match.is_over, match.winner
-    elif hand.outcome is not None and hand.outcome.winner is not None:
-        winner = hand.outcome.winner
-        score = (hand.outcome.points, 0) if winner == 0 else (0, hand.outcome.points)
-    record = text or format_record(played, players)
+    record = text or format_record(match, players)
     with database.transaction():
-        now = (record, over, winner, *score)
+        now = (record, match.is_over, match.winner, *match.score)
         if existing := database.rows("SELECT id FROM game WHERE player = ? AND name = ?", player, name):
             game = existing[0]["id"]
             update = "UPDATE game SET record = ?, over = ?, winner = ?, score_0 = ?, score_1 = ? WHERE id = ?"
@@ -106,13 +97,13 @@ def write_game(
         else:
             columns = "player, name, seat, name_0, name_1, rules, begun, record, over, winner, score_0, score_1"
             begun = f"{datetime.datetime.now(datetime.UTC):%Y-%m-%dT%H:%M:%S}"
-            values = (player, name, seat, *players, variation(hand.rules), begun, *now)
+            values = (player, name, seat, *players, variation(match.rules), begun, *now)
             marks = ", ".join("?" * len(values))
             game = database.run(f"INSERT INTO game ({columns}) VALUES ({marks})", *values)
         count = database.rows("SELECT count(*) AS hands FROM hand WHERE game = ?", game)[0]["hands"]
-        for number, done in enumerate(hands, 1):
+        for number, done in enumerate(match.played, 1):
             # The last hand is the one that has just ended.
-            if number > count or number == len(hands):
+            if number > count or number == len(match.played):
                 _write_hand(database, game, number, done)
     return game
 

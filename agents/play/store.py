@@ -327,9 +327,7 @@ class PlayerFile:
             if rows := database.rows("SELECT name FROM game WHERE player = ? AND record = ?", self.id, text):
                 raise StoreError(f"this record is among the games of {self.name} already, as {rows[0]['name']}")
             name = _free_name(name, [game.name for game in self.games()])
-            return self.home.game(
-                write_game(database, self.id, name, record.match or record.hand, record.names, seat, text)
-            )
+            return self.home.game(write_game(database, self.id, name, record.match, record.names, seat, text))
 
     def record_text(self, game: int) -> str:
         """The record of one of the player's games, by its id, as text to pass on.

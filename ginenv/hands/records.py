@@ -1,4 +1,4 @@
-"""Records of hands and games: a text file with one position a line (``ginenv.hands.text``), which can be replayed.
+"""Records of games: a text file with one position a line (``ginenv.hands.text``), which can be replayed.
 
     ginrecord 2 game
     players: formula | simple
@@ -17,7 +17,7 @@
 
 Every hand is the position that it ended in, or has come to; each starts where the one before it has left the game. ``players`` may be
 left out. Blank lines and lines that begin with ``#`` are for people: a card drawn or taken is in brackets after the action; after the
-second of two passes, it is the card that the starter then has to draw. A single hand is ``ginrecord 2 hand``.
+second of two passes, it is the card that the starter then has to draw.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from ginenv.errors import GinError, TextError, must_be, reason_of
 from ginenv.hands.hand import Hand, Match
 from ginenv.hands.text import format_position, parse_position
 
-_HEADS = {"ginrecord 2 hand": False, "ginrecord 2 game": True}
+_HEAD = "ginrecord 2 game"
 
 
 @dataclass(frozen=True)
@@ -42,21 +42,17 @@ class Record:
     """A record as it was read.
 
     Attributes:
-        hand: the hand; in a record of a game, the last one.
-        match: the game, or None for a record of one hand.
+        match: the game.
         players: names of seats 0 and 1.
     """
 
-    hand: Hand
-    match: Match | None = None
+    match: Match
     players: tuple[str, str] = ("", "")
 
     @property
     def hands(self) -> list[Hand]:
         """All hands of the record in order, including one still in play."""
-        if self.match is None:
-            return [self.hand]
-        return self.match.played + ([] if self.hand.is_over else [self.hand])
+        return self.match.played + ([] if self.match.hand.is_over else [self.match.hand])
 
     @property
     def names(self) -> tuple[str, str]:
@@ -64,23 +60,22 @@ class Record:
         return self.players[0] or "seat 0", self.players[1] or "seat 1"
 
 
-def format_record(played: Hand | Match, players: tuple[str, str] = ("", "")) -> str:
-    """The record of a hand or a game, in play or over.
+def format_record(match: Match, players: tuple[str, str] = ("", "")) -> str:
+    """The record of a game, in play or over.
 
     Args:
-        played: the hand or the game.
+        match: the game.
         players: names of seats 0 and 1; left out when empty.
 
     Raises:
         TextError: if a name could not be read back.
     """
-    record = Record(played.hand, played) if isinstance(played, Match) else Record(played)
-    lines = [f"ginrecord 2 {'game' if record.match else 'hand'}"]
+    lines = [_HEAD]
     if any(players):
         lines.append(f"players: {players[0]} | {players[1]}")
         if _players(lines[-1]) != players:
             raise TextError(must_be("a player's name in a record", "one line without |", players))
-    for number, hand in enumerate(record.hands, 1):
+    for number, hand in enumerate(Record(match).hands, 1):
         lines += ["", *(f"# {line}" for line in _told(hand, number)), format_position(hand)]
     return "\n".join([*lines, "end"]) + "\n"
 
@@ -112,23 +107,19 @@ def parse_record(text: str) -> Record:
     lines = [(number, line) for number, line in stripped if line and not line.startswith("#")]
     head, last = (lines[0], lines[-1]) if lines else ((1, ""), (1, ""))
     with _at(head[0]):
-        if head[1] not in _HEADS:
-            raise TextError(f"expected {' or '.join(map(repr, _HEADS))}, got {head[1][:40]!r}")
-    match, hand, players = None, None, ("", "")
+        if head[1] != _HEAD:
+            raise TextError(f"expected {_HEAD!r}, got {head[1][:40]!r}")
+    match, players = None, ("", "")
     for number, line in lines[1:-1]:
         with _at(number):
-            if hand is None and line.startswith("players:"):
+            if match is None and line.startswith("players:"):
                 players = _players(line)
-                continue
-            if hand is not None and match is None:
-                raise TextError("a record of a hand holds one hand")
-            hand = parse_position(line)
-            if _HEADS[head[1]]:
-                match = _with_next(match, hand)
+            else:
+                match = _with_next(match, parse_position(line))
     with _at(last[0]):
-        if hand is None or last[1] != "end":
+        if match is None or last[1] != "end":
             raise TextError("the record breaks off: its last line is 'end', after at least one hand")
-    return Record(hand if match is None else match.hand, match, players)
+    return Record(match, players)
 
 
 @contextmanager

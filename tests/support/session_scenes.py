@@ -54,9 +54,7 @@ def prepared(rules, cards: list[int], starter: int, opponent: str = "formula") -
 
 def read_game(session: Session) -> Match:
     """The player's last game, from its record."""
-    match = session.home.record(session.file.games()[-1].id).match
-    assert match is not None
-    return match
+    return session.home.record(session.file.games()[-1].id).match
 
 
 class Talk:
