@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,67 +15,23 @@ from numba import types
 from numba.extending import intrinsic
 
 from ginenv.engine.kernel_cache import cache_dir
+from ginenv.engine.kernel_compiler import compile_kernel
 from ginenv.errors import GinError
 
 if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
     raise GinError("NUMBA_DISABLE_JIT is set, but ginenv's code works only if it is compiled; unset it")
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "boundscheck": False}
-_Compile = Callable[[Callable[..., Any], str | None, dict[str, Any]], Any]
 
 
 @contextlib.contextmanager
-def _numba_caches_in(directory: str | None) -> Iterator[None]:
+def _numba_caches_in(directory: str) -> Iterator[None]:
     config: Any = numba.config  # type: ignore[attr-defined]
-    before, config.CACHE_DIR = config.CACHE_DIR, directory or config.CACHE_DIR
+    before, config.CACHE_DIR = config.CACHE_DIR, directory
     try:
         yield
     finally:
         config.CACHE_DIR = before
-
-
-def _compile_plainly(function: Callable[..., Any], directory: str | None, options: dict[str, Any]) -> Any:
-    """Compiles with Numba's public interface alone."""
-    if directory is None:
-        return numba.njit(**options)(function)
-    made: Any = numba.njit(cache=True, **options)(function)
-    # In another place, such as beside the sources, compiled code would outlive an edit of what it imports.
-    return made if Path(made.stats.cache_path).is_relative_to(directory) else numba.njit(**options)(function)
-
-
-def _probe_part(x):
-    return x + 1
-
-
-def _probe(x):
-    return 2 * _probe_part(x)
-
-
-def _find_compiler() -> _Compile:
-    """The fast compiler, tried on a function that calls another; the plain one, after a warning, where it does not fit this Numba."""
-    global _probe_part, _probe
-    directory = cache_dir(Path(__file__).resolve())
-    try:
-        from ginenv.engine.kernel_compiler import compile_kernel
-
-        with _numba_caches_in(directory):
-            _probe_part = compile_kernel(_probe_part, directory, _OPTIONS)
-            _probe = compile_kernel(_probe, directory, _OPTIONS)
-            if _probe(20) != 42:
-                raise ValueError("a wrong result")
-    except Exception as error:
-        # Classes that are not what they were may raise anything.
-        print(
-            f"ginenv: the fast compiler does not fit numba {numba.__version__} ({error}); "
-            "what is used for the first time takes several times as long to compile",
-            file=sys.stderr,
-            flush=True,
-        )
-        return _compile_plainly
-    return compile_kernel
-
-
-_compile = _find_compiler()
 
 
 def kernel(function: Callable[..., Any]) -> Any:
@@ -90,8 +45,8 @@ def kernel(function: Callable[..., Any]) -> Any:
     if directory is not None:
         # The directory may turn out not to be writable after all.
         with contextlib.suppress(OSError, RuntimeError), _numba_caches_in(directory):
-            return _compile(function, directory, _OPTIONS)
-    return _compile(function, None, _OPTIONS)
+            return compile_kernel(function, directory, _OPTIONS)
+    return compile_kernel(function, None, _OPTIONS)
 
 
 @intrinsic

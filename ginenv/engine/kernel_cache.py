@@ -78,7 +78,7 @@ def _module_file(root: Path, name: str) -> Path | None:
     return None
 
 
-def sources_of(path: Path, root: Path) -> set[Path]:
+def _sources_of(path: Path, root: Path) -> set[Path]:
     """The file and every project file that it imports, directly or not."""
     found: set[Path] = set()
     waiting = [path]
@@ -96,30 +96,21 @@ def sources_of(path: Path, root: Path) -> set[Path]:
 
 
 @cache
-def source_digest(path: Path) -> str | None:
-    """A hash of a module and of every project module that it imports, directly or not; None where there are no sources.
-
-    Python also imports from zip archives and from compiled files alone.
-    """
-    # What Python compiled names itself as the file.
-    if path.suffix != ".py":
-        return None
+def source_digest(path: Path) -> str:
+    """A hash of a module and of every project module that it imports, directly or not."""
     digest = hashlib.sha256()
-    try:
-        for source in sorted(sources_of(path, Path(__file__).resolve().parents[2])):
-            digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
-    except OSError:
-        return None
+    for source in sorted(_sources_of(path, Path(__file__).resolve().parents[2])):
+        digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
     return digest.hexdigest()
 
 
 @cache
 def cache_dir(path: Path) -> str | None:
-    """The directory of a module's code; None if none can be made."""
-    base, sources = cache_root(), source_digest(path)
-    if base is None or sources is None:
+    """The directory of a module's compiled code; None if none can be made."""
+    base = cache_root()
+    if base is None:
         return None
-    made_with = f"{sys.version} {numba.__version__} {np.__version__} {sources}"
+    made_with = f"{sys.version} {numba.__version__} {np.__version__} {source_digest(path)}"
     digest = hashlib.sha256(made_with.encode())
     directory = base / f"{path.stem}-{digest.hexdigest()[:16]}"
     try:

@@ -1,6 +1,7 @@
 """A compiler of kernels that is several times as fast as Numba's decorator, made of Numba's private classes.
 
-A release of Numba may rename or change these. Then ``ginenv.engine.jit`` uses the decorator alone; nothing else imports this module.
+A release of Numba may rename or change these, so the package says with which releases it works; nothing but ``ginenv.engine.jit``
+imports this module.
 
 Numba by itself would make machine code of every function that a kernel calls, each time with everything that it calls in turn.
 Only the code that Python calls is ever run, yet for the hundred functions below an environment's step this takes most of the time.

@@ -67,7 +67,7 @@ def made_with() -> str:
 
 
 def _key(function: Callable[..., Any], signature: Any) -> str:
-    source = source_digest(Path(function.__code__.co_filename).resolve()) or "no sources"
+    source = source_digest(Path(function.__code__.co_filename).resolve())
     place = f"{function.__module__}.{function.__qualname__}:{function.__code__.co_firstlineno}"
     return hashlib.sha256(f"{source} {place} {signature}".encode()).hexdigest()[:32]
 
