@@ -84,28 +84,21 @@ def test_a_directory_is_recognised_by_its_marker(tmp_path):
         make_player(str(tmp_path))
 
 
-@pytest.mark.parametrize("place", ["lv/2026-11-26T12:00:00", 'a,b=c "d"', " spaced "])
-def test_a_quoted_path_with_options_is_read_and_written_back(place, tmp_path, monkeypatch):
+@pytest.mark.parametrize("place", ["lv/2026-11-26T12:00:00", "a,b=c"])
+def test_a_path_with_options_is_read_and_written_back(place, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     register_directory("style.txt", f"{__name__}:style_in_directory", argument="place")
     Path(place).mkdir(parents=True)
     Path(place, "style.txt").write_text("camper")
-    name = PlayerSpec("", "style.txt", place).with_options(blunder="0.5", note=',"=:')
+    name = PlayerSpec("", "style.txt", place).with_options(blunder="0.5", note="=")
     parsed = parse_player(name)
-    assert (parsed.argument, parsed.options) == (place, {"blunder": "0.5", "note": ',"=:'})
+    assert (parsed.argument, parsed.options) == (place, {"blunder": "0.5", "note": "="})
     player = make_player(name)
     assert player.styles["blunder"][0] == 0.5
     # What is printed can be given back.
     assert parse_player(player.name) == parsed and player.name == name
-    # Without options a path needs no quotes.
-    assert parse_player(f"./{place}").argument == f"./{place}"
-
-
-@pytest.mark.parametrize("spec", ['"nowhere":learn=false', '""', '"nowhere', "nowhere/12:00:learn=false", "a" * 999])
-def test_a_quoted_path_that_is_no_directory_is_refused(spec, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
     with pytest.raises(UnknownNameError):
-        parse_player(spec)
+        parse_player(f"nowhere/{name}")
 
 
 def style_in_directory(seed: int, place: str, blunder: float = 0.0, note: str = "") -> StylePlayer:

@@ -6,9 +6,6 @@ entry points.
 A name may carry options: ``search:worlds=128,slack=4``. Three more kinds of names are possible: a directory that holds a player (a
 checkpoint, a level), recognised by a marker file in it; ``py:MODULE:CLASS``, a Python class, whose module may lie in the working
 directory; and ``cmd:PROGRAM ARGUMENTS``, a program that speaks the line protocol.
-
-Double quotes around a directory or an option's value keep the characters ``:``, ``,`` and ``=`` in it from
-separating: ``"levels/12:00":learn=false``; a double quote inside is written twice.
 """
 
 from __future__ import annotations
@@ -29,10 +26,6 @@ OTHER_NAMES = "a player's directory, py:MODULE:CLASS or cmd:PROGRAM"
 _PREFIXES = ("cmd", "py")
 # A program with a short name before it, for results and tables: theirs=cmd:PROGRAM.
 _NAMED_PROGRAM = re.compile(r"([\w.-]{1,40})=(cmd:.*)", re.DOTALL)
-# A quoted directory, and its options; a quote inside is doubled.
-_QUOTED = re.compile(r'("(?:[^"]|"")+")(?::(.*))?', re.DOTALL)
-# What stands between commas, of which those between quotes do not count.
-_OPTION = re.compile(r'(?:"[^"]*"|[^,])+')
 
 
 @dataclass(frozen=True)
@@ -77,8 +70,8 @@ class PlayerSpec:
     def with_options(self, **options: str) -> str:
         """The name of this player, which is registered or a directory, with other options."""
         name = f"./{self.argument}" if self.argument in _NAMES else self.argument or self.kind
-        written = ",".join(f"{name}={_quote(value)}" for name, value in options.items())
-        return ":".join(filter(None, (f"py:{name}" if self.kind == "py" else _quote(name), written)))
+        written = ",".join(f"{name}={value}" for name, value in options.items())
+        return ":".join(filter(None, ("py" * (self.kind == "py"), name, written)))
 
     @property
     def is_level(self) -> bool:
@@ -149,11 +142,6 @@ def parse_player(text: str) -> PlayerSpec:
         UnknownNameError: if nothing of that name is registered, and it is neither a directory, ``py:MODULE:CLASS`` nor ``cmd:PROGRAM``.
         GinError: if its options are not written ``key=value``, each once, or no class follows ``py:`` or no program ``cmd:``.
     """
-    if is_quoted := _QUOTED.fullmatch(text):
-        name, written = _unquote(is_quoted[1]), is_quoted[2] or ""
-        if os.path.isdir(name):
-            return PlayerSpec(text, _marker_in(name), name, _split_options(text, written))
-        raise UnknownNameError(f"player {text!r}: {quoted(name)} is not a directory")
     if named := _NAMED_PROGRAM.fullmatch(text):
         if named[1] in player_names() or os.path.isdir(named[1]):
             raise GinError(f"{named[1]!r} is a player's name already; give the program another short name")
@@ -176,21 +164,15 @@ def parse_player(text: str) -> PlayerSpec:
         _register_installed()
     if name in _NAMES:
         return PlayerSpec(text, name, "", _split_options(text, written))
-    if os.path.isdir(text):
-        return PlayerSpec(text, _marker_in(text), text)
-    if os.path.isdir(name):
-        return PlayerSpec(text, _marker_in(name), name, _split_options(text, written))
-    raise UnknownNameError(_why_unknown(text, name))
-
-
-def _why_unknown(text: str, name: str) -> str:
+    # A directory's name may hold colons, and so may an option's value.
+    for place, _, options in ((text, "", ""), text.partition(":"), text.rpartition(":")):
+        if os.path.isdir(place):
+            return PlayerSpec(text, _marker_in(place), place, _split_options(text, options))
     if os.path.isfile(name):
-        return f"player {not_a_directory(name)}"
-    if os.path.isfile(f"{name}.py"):
-        return f"unknown player {name!r}; py:{name}:CLASS names a class in {name}.py"
+        raise UnknownNameError(f"player {not_a_directory(name)}")
     if "/" in name:
-        return f"player {text!r}: there is no such directory"
-    return f"{unknown_name('player', name, _NAMES)}, or {OTHER_NAMES}"
+        raise UnknownNameError(f"player {text!r}: there is no such directory")
+    raise UnknownNameError(f"{unknown_name('player', name, _NAMES)}, or {OTHER_NAMES}")
 
 
 def not_a_directory(path: str) -> str:
@@ -229,25 +211,16 @@ def _without_directories(command: str) -> str:
     return " ".join(option + equals + (os.path.basename(value) or value) for option, equals, value in words)
 
 
-def _quote(text: str) -> str:
-    return '"' + text.replace('"', '""') + '"' if set(text) & set(':,="') or text != text.strip() else text
-
-
-def _unquote(text: str) -> str:
-    is_quoted = len(text) > 1 and text[0] == text[-1] == '"'
-    return text[1:-1].replace('""', '"') if is_quoted else text
-
-
 def _split_options(text: str, written: str) -> dict[str, str]:
     options: dict[str, str] = {}
-    for part in _OPTION.findall(written):
+    for part in filter(None, written.split(",")):
         key, separator, value = part.partition("=")
         if not separator:
             raise GinError(f"player {text!r}: expected an option such as key=value, got {part!r}")
         key = key.strip()
         if key in options:
             raise GinError(f"player {text!r}: option {key!r} is given twice")
-        options[key] = _unquote(value.strip())
+        options[key] = value.strip()
     return options
 
 
