@@ -16,7 +16,8 @@ from gymnasium.envs.registration import register, registry
 __version__ = "0.2.0"
 
 _STUB = ast.parse((Path(__file__).parent / "__init__.pyi").read_text(encoding="utf-8"))
-_LAZY = {node.names[0].name: node.module for node in _STUB.body if isinstance(node, ast.ImportFrom) and node.module}
+_IMPORTS = [node for node in _STUB.body if isinstance(node, ast.ImportFrom)]
+_LAZY = {alias.name: str(node.module) for node in _IMPORTS for alias in node.names}
 __all__ = sorted([*_LAZY, "__version__"])  # pyright: ignore[reportUnsupportedDunderAll]
 
 
