@@ -65,7 +65,7 @@ def replay(request: Request) -> Response:
         "names": names,
         "picture": table_picture(hand.view(0)[0], names[1], hand.view(1)[0], names[0]),
         "words": words,
-        "sheet": record.match.sheet() if at == last and record.match is not None else None,
+        "sheet": record.match.sheet() if at == last else None,
     }
     if request.htmx:
         return request.part("replay_part.html", **shown)
