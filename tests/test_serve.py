@@ -124,10 +124,10 @@ def test_a_bad_body_is_explained_and_the_session_goes_on(server, body, status, f
     assert found == 200 and answer["answers"] == [{"slot": 1, "action": "take"}]
 
 
-def test_what_is_not_served_says_where_to_look(server):
+def test_what_is_not_served_is_named(server):
     for method, path, status in (("GET", "/nothing", 404), ("PATCH", "/tables", 405)):
         found, answer = server.call(method, path)
-        assert found == status and f"{method} {path}" in answer["message"] and "/openapi.json" in answer["message"]
+        assert found == status and method in answer["message"] and path in answer["message"]
     request = urllib.request.Request(f"{server.url}/tables", b"{}", {"Authorization": f"Bearer {TOKEN}"})
     with pytest.raises(urllib.error.HTTPError) as caught:
         urllib.request.urlopen(request)

@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import subprocess
-import threading
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ pytest.importorskip("playwright", reason="playwright is not installed")
 from tests.support.browser import Table, Visitor
 from tests.support.scale import SCALE
 from tests.support.session_scenes import FITS, KNOCKS, NO_MELD, deck, prepared
-from tests.support.web_scenes import command_of
+from tests.support.web_scenes import Slow, command_of
 
 pytestmark = pytest.mark.browser
 
@@ -221,31 +220,17 @@ def test_an_answer_that_takes_time_says_so_and_refuses_a_click_that_comes_meanwh
     there = table(prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0))
     person = sit(there)
     person.begin()
-    page, go_on = person.page, threading.Event()
+    page = person.page
     sign = page.locator("#busy")
-    there.person.session.opponent = Slow(there.person.session.opponent, go_on)
+    slow = there.person.session.opponent = Slow(there.person.session.opponent)
     page.click("#do-pass")
     sign.wait_for(state="visible")
     before = sign.inner_text()
     page.locator("#hand .card").first.click()
     assert before and sign.inner_text() not in ("", before)
-    go_on.set()
+    slow.go_on.set()
     sign.wait_for(state="hidden")
     assert there.person.session.hand.history
-
-
-class Slow:
-    """A player that thinks until it is told to go on."""
-
-    def __init__(self, player, go_on):
-        self.player, self.go_on, self.name = player, go_on, player.name
-
-    def act(self, views, slots=None):
-        self.go_on.wait(30)
-        return self.player.act(views, slots)
-
-    def observe_hands(self, views, slots=None):
-        self.player.observe_hands(views, slots)
 
 
 @pytest.fixture

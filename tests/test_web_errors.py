@@ -10,9 +10,8 @@ from starlette.testclient import TestClient
 from agents.web import jobs, learned
 from agents.web import warmup as ready
 from ginenv.errors import GinError
-from ginenv.tables.players import make_player
 from tests.support.session_scenes import LOOSE, NO_MELD, deck, prepared
-from tests.support.web_scenes import ADDRESS, TOKEN, Failing, Guest, plain
+from tests.support.web_scenes import ADDRESS, TOKEN, Failing, Guest, Slow, plain
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
@@ -96,27 +95,13 @@ def test_what_the_chosen_opponent_needs_is_prepared_as_soon_as_it_is_chosen(gues
     assert preparations.prepare(program).wait(10) and len(played) == begun
 
 
-class Slow:
-    """Plays as ``formula`` does, but waits first for an event."""
-
-    name = "slow"
-
-    def __init__(self) -> None:
-        self.begun, self.go_on, self.formula = threading.Event(), threading.Event(), make_player("formula")
-
-    def act(self, views, slots=None):
-        self.begun.set()
-        assert self.go_on.wait(60)
-        return self.formula.act(views, slots)
-
-
 def test_others_are_answered_while_an_opponent_thinks(guest):
     ann: Guest = guest(loose_game())
     ann.get("/table")
     bob = TestClient(ann.client.app, base_url=ADDRESS)
     bob.get(f"/?token={TOKEN}")
     bob.post("/players", data={"do": "create", "name": "Bob"})
-    slow = ann.person.session.opponent = Slow()
+    slow = ann.person.session.opponent = Slow(ann.person.session.opponent)
     playing = threading.Thread(target=lambda: ann.do(do="pass"))
     playing.start()
     try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
-from http import HTTPStatus
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Path, Request, Security
@@ -128,12 +127,7 @@ async def _failed(request: Request, error: Exception) -> Response:
 
 async def _http_problem(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    text = str(error.detail)
-    if text == HTTPStatus(error.status_code).phrase:
-        # The router's own: an address or a method that there is not.
-        wanted = quoted(f"{request.method} {request.url.path}")
-        text = f"there is no {wanted} here; GET /openapi.json describes every address"
-    return _problem(error.status_code, text, error.headers)
+    return _problem(error.status_code, f"{request.method} {quoted(request.url.path)}: {error.detail}", error.headers)
 
 
 async def _invalid(request: Request, error: Exception) -> Response:

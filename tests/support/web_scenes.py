@@ -1,10 +1,11 @@
 """The table in the browser without a browser: a client in this process, and a person who plays through its forms."""
 
 import re
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from starlette.testclient import TestClient
 
@@ -38,6 +39,22 @@ class Failing:
 
     def act(self, views: object, slots: object = None) -> NoReturn:
         raise self.error
+
+
+class Slow:
+    """An opponent that thinks until it is told to go on."""
+
+    def __init__(self, player: Any) -> None:
+        self.player, self.name = player, player.name
+        self.begun, self.go_on = threading.Event(), threading.Event()
+
+    def act(self, views: object, slots: object = None) -> Any:
+        self.begun.set()
+        assert self.go_on.wait(60)
+        return self.player.act(views, slots)
+
+    def observe_hands(self, views: object, slots: object = None) -> None:
+        self.player.observe_hands(views, slots)
 
 
 def command_of(live: Session, action: int) -> tuple[str, dict[str, str]]:
