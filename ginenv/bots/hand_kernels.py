@@ -245,13 +245,6 @@ def dangers_of(card, live, known_cards, cold, chance):
 
 
 @kernel
-def danger_of(card, live, known_cards, cold, chance):
-    """How likely the opponent can meld a discard, from 0 to 1; arguments as in ``dangers_of``."""
-    sets, runs, factor = dangers_of(card, live, known_cards, cold, chance)
-    return min(1.0, (sets + runs) * factor)
-
-
-@kernel
 def remembered(v, memory):
     """The last ``memory`` cards of the discard pile."""
     if memory >= v.num_pile:

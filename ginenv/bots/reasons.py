@@ -195,24 +195,18 @@ def _draw(view: Any, action: int) -> str:
 
 
 def _spread(view: Any, action: int, other: int | None) -> str:
-    left, open_cards = _of_spread(view, action)
+    left = _left_by_spread(view, action)
     if other is None:
         return f"it leaves {left} deadwood"
-    others, open_others = _of_spread(view, other)
-    if left < others:
-        return f"it leaves {left} deadwood, the other {others}"
-    if open_cards >= open_others:
-        return ""
-    return f"{_count(open_cards, 'card')} that the opponent may hold can be laid off on it, {open_others} on the other"
+    others = _left_by_spread(view, other)
+    return f"it leaves {left} deadwood, the other {others}" if left < others else ""
 
 
-def _of_spread(view: Any, number: int) -> tuple[int, int]:
-    """The deadwood of a spread, and how many cards that the opponent may hold fit on its melds."""
-    hand, possible = int(view["hand"]), int(view["unseen"]) | int(view["known_cards"][1])
-    melds = [int(meld) for meld in nth_arrangement(np.int64(hand), np.int64(view["limit"]), number)[1:] if meld]
-    loose = hand & ~sum(melds)
-    fitting = sum(any(fits(np.int64(meld), card) for meld in melds) for card in cards_of(possible))
-    return int(points_of(np.int64(loose))), fitting
+def _left_by_spread(view: Any, number: int) -> int:
+    """The deadwood that a spread leaves."""
+    hand = np.int64(view["hand"])
+    melds = sum(int(meld) for meld in nth_arrangement(hand, np.int64(view["limit"]), number)[1:])
+    return int(points_of(hand & ~melds))
 
 
 def _lay_off(view: Any, action: int) -> str:
