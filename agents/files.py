@@ -200,21 +200,6 @@ def writing(path: str | Path) -> Iterator[None]:
         raise FileError(f"{path} cannot be written: {reason_of(error)}") from None
 
 
-def check_directory(name: str, path: Path) -> None:
-    """Refuses a file where a directory is needed; the directory need not exist yet.
-
-    Args:
-        name: what the directory is, for the message.
-        path: of the directory.
-
-    Raises:
-        FileError: if something else is there.
-    """
-    # If the place may not be looked at, whatever is made there later says why it cannot be made.
-    if os.path.exists(path) and not os.path.isdir(path):
-        raise FileError(f"{name} {path} is a file; it must be a directory, which may be a new one")
-
-
 def private_directory(path: Path) -> None:
     """Makes a directory, and those above it that are missing, for this user alone.
 

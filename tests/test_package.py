@@ -243,7 +243,6 @@ def test_environments_play_without_posix() -> None:
     [
         (("evaluate", "simple", "formula", "--hands", "2"), "rich"),
         (("play", "--new", "--player", "Ann", "--opponent", "simple", "--home", "home"), "rich"),
-        (("analyse", "--seed", "3", "--players", "simple", "easy"), "torch"),
         (("train", "--config", "smoke", "--set", "decisions=9000", "eval_games=20"), "torch.utils.tensorboard"),
     ],
     ids=lambda words: words[0],

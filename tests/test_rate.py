@@ -47,15 +47,6 @@ def test_a_player_of_the_ladder_does_not_meet_itself():
     assert ladder.next_rung({}, 5, ladder.next_rung({}, 5)) != ladder.next_rung({}, 5)
 
 
-def test_a_precise_rating_ends_early():
-    ladder, rng = shipped_ladder(), np.random.default_rng(1)
-    found = ShortRating("somebody", ladder)
-    for opponent, pairs in found.steps(500, 5, half=200.0):
-        points = scored(ladder, opponent, -300, pairs, rng)
-        found.blocks.append(Block(opponent, points, 0, 0.0))
-    assert found.rating.high - found.rating.low <= 400 and 10 <= found.pairs < 100
-
-
 def test_a_larger_budget_goes_on_and_keeps_what_was_played(tmp_path, capsys):
     path = tmp_path / "rating.json"
     rate(RateConfig(player=STYLE, budget="4-hands", block=4, worlds=0, out=path))

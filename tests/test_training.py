@@ -256,7 +256,7 @@ def test_a_key_that_is_given_twice_is_refused(tmp_path: Path) -> None:
 
 def test_a_run_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(GinError, match=r"file cannot be written: it is a file, not a directory$"):
+    with pytest.raises(GinError, match="cannot be written"):
         TrainingRun(parse_config(TINY), tmp_path / "file", "a test")
     with pytest.raises(GinError, match="unknown player 'nobody'"):
         TrainingRun(parse_config({**TINY, "eval_opponents": ["nobody"]}), tmp_path / "run", "a test")

@@ -111,7 +111,7 @@ class ShortRating:
         """The rating so far."""
         return self.ladder.rate(self.played())
 
-    def steps(self, pairs: int, block: int, half: float = 0.0) -> Iterator[tuple[str, int]]:
+    def steps(self, pairs: int, block: int) -> Iterator[tuple[str, int]]:
         """Whom to meet next and in how many pairs, until there are ``pairs`` in all.
 
         The caller appends each block before it asks for the next.
@@ -119,9 +119,8 @@ class ShortRating:
         Args:
             pairs: the budget.
             block: pairs in a block.
-            half: end as soon as the interval reaches no further than this from its middle; never before two blocks.
         """
-        while self.pairs < pairs and not (len(self.blocks) > 1 and (self.rating.high - self.rating.low) / 2 <= half):
+        while self.pairs < pairs:
             count = min(block, pairs - self.pairs)
             yield self.ladder.next_rung(self.played(), count, self.player), count
 

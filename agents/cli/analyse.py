@@ -15,32 +15,28 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from agents.analysis import KINDS, MARKS, WORLDS, Analyst, HandAnalysis, Subject, deal_and_play, read_hands
+from agents.analysis import KINDS, MARKS, WORLDS, Analyst, HandAnalysis, read_hands
 from agents.analysis.findings import GAME
 from agents.config import Config
 from agents.play.review import analyse_games, analysed, mistakes
 from agents.play.store import Home, default_home
 from agents.reports.terminal import plain_console, progress_bar
-from ginenv.errors import GinError, must_be
+from ginenv.errors import GinError
 
 _SIGNS = {"doubtful": "?!", "error": "?", "blunder": "??", "unclear": "~"}
 _STYLES = {"doubtful": "yellow", "error": "red", "blunder": "bold red", "unclear": "dim"}
 
 
 class AnalyseConfig(Config):
-    """Analyses a record, a position, a hand dealt from a seed, or a player's stored game; by default the player's last game.
+    """Analyses a record, a position, or a player's stored game; by default the player's last game.
 
     Attributes:
         subject: the file of a record, or a position (gin1 ...).
         game: number of one of the player's records, as listed by 'records' at the table.
         hand: number of a hand in the game or the record, from 1; all that have ended when left out.
         mistakes: list the player's mistakes over all games, after analysing hands not analysed yet.
-        kind: kind of mistake to list: draw, discard, knock too early, knock too late, spread or lay-off (default: all).
         player: whose games to use; those of the player who played last when left out.
         home: directory of the store; $GINENV_HOME if that is set.
-        seed: analyse a hand dealt from this seed and played by two players.
-        players: names of the players of that hand (default: formula formula).
-        rules: rules of that hand: a preset, and changes to it (default: eaai).
         worlds: number of worlds in which each decision is judged.
         as_json: print JSON instead of tables, with everything that was found, including candidates and beliefs.
     """
@@ -49,25 +45,16 @@ class AnalyseConfig(Config):
     game: int | None = Field(None, ge=1)
     hand: int | None = Field(None, ge=1)
     mistakes: bool = False
-    kind: str = ""
     player: str | None = None
     home: Path = Field(default_factory=default_home)
-    seed: int | None = Field(None, ge=0)
-    players: tuple[str, ...] | None = None
-    rules: str | None = None
     worlds: int = Field(WORLDS, ge=2, le=65536)
     as_json: Annotated[bool, tyro.conf.arg(name="json")] = False
 
 
 def analyse(config: AnalyseConfig) -> None:
     """Says what every decision of a hand cost, what was luck, and where the mistakes are."""
-    chosen = [bool(config.subject), config.seed is not None, config.game is not None, config.mistakes]
-    if sum(chosen) > 1:
-        raise GinError("a record or position, --seed, --game and --mistakes name different things; give one of them")
-    if config.kind and not config.mistakes:
-        raise GinError("--kind chooses among mistakes; give it with --mistakes")
-    if config.seed is None and (config.rules is not None or config.players is not None):
-        raise GinError("--players and --rules are those of a hand dealt from a seed; give them with --seed")
+    if bool(config.subject) + (config.game is not None) + config.mistakes > 1:
+        raise GinError("a record or position, --game and --mistakes name different things; give one of them")
     # Progress goes to stderr, since the answer may be JSON for another program.
     answer, beside = plain_console(), plain_console(stderr=True)
     analyst = Analyst(config.worlds)
@@ -86,8 +73,8 @@ def analyse(config: AnalyseConfig) -> None:
 
 def _hands(config: AnalyseConfig, analyst: Analyst, beside: Console) -> tuple[tuple[str, str], list[HandAnalysis]]:
     """The names of the seats, and the analyses asked for."""
-    if config.subject or config.seed is not None:
-        subject = read_hands(" ".join(config.subject)) if config.subject else _deal(config)
+    if config.subject:
+        subject = read_hands(" ".join(config.subject))
         names, count = subject.names, len(subject.hands)
         analyse_hand: Callable[[int], HandAnalysis] = lambda number: analyst.hand(subject.hands[number - 1], number)  # noqa: E731
     else:
@@ -113,25 +100,17 @@ def _hands(config: AnalyseConfig, analyst: Analyst, beside: Console) -> tuple[tu
     return names, found
 
 
-def _deal(config: AnalyseConfig) -> Subject:
-    assert config.seed is not None
-    first, *others = config.players or ("formula", "formula")
-    if len(others) != 1:
-        raise GinError(must_be("players", "the names of two players", " ".join((first, *others))))
-    return deal_and_play(config.rules or "eaai", config.seed, (first, others[0]))
-
-
 def _home(config: AnalyseConfig) -> Home:
     # Looking for games must not create the directory. If the user's home is unknown, the store says so.
     with suppress(RuntimeError):
         if not config.home.expanduser().exists():
-            raise GinError(f"nobody has played yet in {config.home}; name a record's file, a position or a --seed")
+            raise GinError(f"nobody has played yet in {config.home}; name a record's file or a position")
     return Home(config.home)
 
 
 def _player(home: Home, name: str | None) -> str:
     if name is None and home.last_player is None:
-        raise GinError(f"nobody has played yet in {home.path}; name a record's file, a position or a --seed")
+        raise GinError(f"nobody has played yet in {home.path}; name a record's file or a position")
     return home.canonical_name((home.last_player or "") if name is None else name)
 
 
@@ -176,12 +155,10 @@ def _lines(found: HandAnalysis, names: tuple[str, str]) -> Iterator[str]:
 def _list_mistakes(config: AnalyseConfig, analyst: Analyst, answer: Console, beside: Console) -> None:
     home = _home(config)
     player = _player(home, config.player)
-    # Called first to check the arguments before the work.
-    mistakes(home, player, config.kind)
     games = home.games(player)
     with progress_bar(beside, sum(game.hands for game in games), "hands") as tick:
         analyse_games(home, player, analyst, lambda done, _: tick(done))
-    found = mistakes(home, player, config.kind)
+    found = mistakes(home, player)
     if config.as_json:
         print(json.dumps([mistake.to_json() for mistake in found], indent=2))
         return

@@ -68,13 +68,13 @@ def play(
         "salt": settings.salt,
         "command": this_command(),
     }
-    began = time.perf_counter(), time.process_time()
+    began = time.perf_counter()
     with (
         open_executor(workers) as executor,
         progress_bar(plain_console(stderr=True), count, f"{short_name(player)} – {short_name(other)}") as tick,
     ):
         written = write_games(out, PlayedGames((player, other), count, settings, executor), about, tick)
-    return _report(out, written, *began)
+    return _report(out, written, time.perf_counter() - began)
 
 
 @app.command
@@ -93,22 +93,21 @@ def read(
     if out.resolve() in [record.resolve() for record in records]:
         raise GinError(f"--out is {out}, which is one of the records; name another file")
     check_writable(out)
-    began = time.perf_counter(), time.process_time()
+    began = time.perf_counter()
     about = {
         "players": sorted({name for group in RecordedGames(records) for pair in group.players for name in pair}),
         "command": this_command(),
     }
     with progress_bar(plain_console(stderr=True), len(records), "records") as tick:
         written = write_games(out, RecordedGames(records), about, tick)
-    return _report(out, written, *began)
+    return _report(out, written, time.perf_counter() - began)
 
 
-def _report(out: Path, written: WriteResult, began: float, used: float) -> str:
-    seconds, processor = time.perf_counter() - began, time.process_time() - used
+def _report(out: Path, written: WriteResult, seconds: float) -> str:
     ended = f"; ended early: {written.interrupted}" if written.interrupted else ""
     parts = (
         f"{out}: {counted(written.games, 'game')}, {counted(written.hands, 'hand')}, {counted(written.rows, 'decision')}, "
-        f"{out.stat().st_size / 1e6:.1f} MB in {seconds:.0f} s ({processor:.0f} s of processor time){ended}"
+        f"{out.stat().st_size / 1e6:.1f} MB in {seconds:.0f} s{ended}"
     )
     if written.faults:
         lost = sum(fault["forfeits"] for fault in written.faults)

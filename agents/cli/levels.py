@@ -11,7 +11,6 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 from tyro.extras import SubcommandApp
 
-from agents.files import check_directory
 from agents.levels.level import NAMES, LevelSettings, build_level, load_level, read_settings
 from agents.levels.profile import read_opponents, reset_level
 from agents.levels.sentences import describe_learning, what_is_learned
@@ -30,23 +29,13 @@ Network = Annotated[str, Positional, arg(metavar="SOURCE")]
 
 
 @app.command
-def show(level: Annotated[str | None, Positional, arg(metavar="[LEVEL]")] = None, as_json: bool = False) -> str:
+def show(level: Annotated[str | None, Positional, arg(metavar="[LEVEL]")] = None) -> str:
     """What a level is: its settings, its network, how strong it is.
 
     Args:
         level: name or directory; all installed levels when left out.
-        as_json: print JSON, one object for each level, with everything that is known of it.
     """
     found = [load_level(name) for name in (NAMES if level is None else [level])]
-    if as_json:
-        return "\n".join(
-            json.dumps(
-                {"name": one.name, "sha256": one.digest, "settings": one.settings.model_dump()}
-                | {"learned": one.learned and one.learned.hands},
-                indent=2,
-            )
-            for one in found
-        )
     table = new_table("", "", *(one.name for one in found))
     table.columns[0].no_wrap = True
     for name in (name for name in LevelSettings.model_fields if name != "habits"):
@@ -80,7 +69,7 @@ def learned(
         as_json: print JSON, one object for each opponent.
         reset: reset the level to how it was installed instead.
     """
-    home, found = _home(home), load_level(level)
+    home, found = home or default_home(), load_level(level)
     if reset:
         if opponent is not None or as_json:
             raise GinError("--reset resets the whole level and takes neither --opponent nor --as-json")
@@ -95,15 +84,6 @@ def learned(
         if not as_json:
             return describe_learning(home, found, opponent, hands)
         return json.dumps([each.to_json() for each in what_is_learned(home, found, opponent, hands)], indent=2)
-
-
-def _home(named: Path | None) -> Path:
-    """The directory with what levels have learned: one that was named must exist; the default one may not exist yet."""
-    home = default_home() if named is None else named
-    check_directory("home", home)
-    if named is not None and not named.is_dir():
-        raise GinError(f"home {named} does not exist; name the directory that holds what levels learned")
-    return home
 
 
 @app.command

@@ -14,7 +14,7 @@ from agents.programs.process import split_command
 from agents.reports.terminal import counted, plain_console, progress_bar
 from ginenv.engine.rules import get_rules
 from ginenv.errors import GinError
-from ginenv.tables.player_names import parse_player, player_names
+from ginenv.tables.player_names import parse_player
 
 
 class ConformConfig(Config):
@@ -36,10 +36,6 @@ class ConformConfig(Config):
 def conform(config: ConformConfig) -> None:
     """Plays a program through every phase of the line protocol and prints what is wrong."""
     command = config.program
-    if command.startswith("py:") or command in player_names():
-        raise GinError(
-            f"{command!r} is a player of Python, which speaks no protocol; gin evaluate {command} plays matches with it"
-        )
     if "cmd:" in command and (parsed := parse_player(command)).kind == "cmd":
         command = parsed.argument
     # Checked before the first stage: a program that does not exist cannot conform.

@@ -36,7 +36,6 @@ class RateConfig(Config):
         player: a name, a directory, or cmd:"PROGRAM ARGUMENTS" for a program that speaks the line protocol.
         budget: number of hands, such as 60-hands; a larger one continues an earlier rating.
         block: hands (rounded up to pairs) against one opponent before the next is chosen.
-        precision: end as soon as the interval reaches no further than this many points from its middle; 0 plays the whole budget.
         seed: seed of deals and players.
         seconds: time limit of a program for each line of questions.
         worlds: worlds in which each decision is judged for what it costs; 0 leaves that out.
@@ -46,7 +45,6 @@ class RateConfig(Config):
     player: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="PLAYER")]
     budget: str = "60-hands"
     block: int = Field(10, ge=2)
-    precision: float = Field(0.0, ge=0)
     seed: int = Field(0, ge=0)
     seconds: float = Field(120.0, gt=0)
     worlds: int = Field(128, ge=0, le=4096)
@@ -84,7 +82,7 @@ def rate(config: RateConfig) -> int | None:
     fault = ""
     with defer_interrupts() as interrupts:
         with progress_bar(console, 2 * pairs, f"rating {short_name(config.player)}, hands") as tick:
-            for opponent, count in found.steps(pairs, (config.block + 1) // 2, config.precision):
+            for opponent, count in found.steps(pairs, (config.block + 1) // 2):
                 done = 2 * found.pairs
                 fault = _play(config, found, opponent, count, lambda hands, done=done: tick(done + hands))
                 if fault or interrupts.requested or not found.blocks:

@@ -80,11 +80,9 @@ def _train(settings: TrainConfig, out: Path, start: str | None, fresh: bool, exp
         check_own(export, "checkpoint", "checkpoint.json")
         if (export / LEVEL).is_file():
             raise GinError(f"{export} holds a level, whose network would be lost; export to another directory")
-        if out.resolve() not in export.resolve().parents:
-            check_writable(export / "checkpoint.json")
     run = TrainingRun(settings, out, this_command(), start, resume=not fresh)
     if export:
-        # The run's own directory, where this may be, is made now.
+        # Only now, since it may lie in the run's own directory.
         check_writable(export / "checkpoint.json")
     is_complete = run.train()
     if not run.main:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from agents.config import parse_config
-from agents.files import check_directory
 from agents.levels.choice import FACTS, bias_policy, choose, prepare
 from agents.levels.coach import LESSON, Choices, learn, teach
 from agents.levels.level import Level, LevelError, load_level
@@ -320,5 +319,4 @@ def open_profile(
         raise GinError(
             f"profile is what a level learns into, but with {option}=false it learns nothing; leave one of them out"
         )
-    check_directory("profile", Path(profile))
     return Profile(Path(profile), level, "anybody" if opponent is None else check_name(opponent, "an opponent's"))

@@ -31,7 +31,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 from platformdirs import user_data_path
 
-from agents.files import FileError, check_directory, private_directory, writing
+from agents.files import FileError, private_directory, writing
 from agents.play.database import Database
 from agents.play.game import Game
 from agents.play.options import Options, friend_of
@@ -81,7 +81,6 @@ class Home:
             self.path = Path(path).expanduser()
         except RuntimeError:
             raise StoreError(f"this user has no home directory for {path}; GINENV_HOME names another place") from None
-        check_directory("home", self.path)
         with writing(self.path / "locks"):
             private_directory(self.path)
             (self.path / "locks").mkdir(0o700, exist_ok=True)
