@@ -133,14 +133,14 @@ ROUND := --config configs/rounds.yaml
 network: $(SETUP)
 	$(BIN)/python train.py --config configs/strong.yaml --out runs/strong
 	$(BIN)/python train.py $(ROUND) --start runs/strong/last --out runs/round1
-	$(BIN)/python -m agents.training.average runs/strong/last runs/round1/last --out runs/mean
+	$(BIN)/python -m benchmarks.data.average runs/strong/last runs/round1/last --out runs/mean
 	$(BIN)/python train.py $(ROUND) --set seed=3 decisions=36000000 critic_warmup=1000000 pool_share=0.35 learning_rate=0.0006 \
 	  --start runs/mean --out runs/round2
-	$(BIN)/python -m agents.training.average runs/mean runs/round2/last --out runs/averaged
+	$(BIN)/python -m benchmarks.data.average runs/mean runs/round2/last --out runs/averaged
 	$(BIN)/python train.py --config configs/finish.yaml --start runs/averaged --out runs/finish
-	$(BIN)/python -m agents.training.average runs/averaged runs/finish/last --out runs/network
+	$(BIN)/python -m benchmarks.data.average runs/averaged runs/finish/last --out runs/network
 	cp runs/strong/curve.json runs/network/
-	$(BIN)/python -m agents.training.hand_model_fit runs/network
+	$(BIN)/python -m benchmarks.data.hand_model_fit runs/network
 
 # From the network that ships to the levels: how they answer what they know of an opponent, and what every place of the dial scores.
 levels: $(SETUP)

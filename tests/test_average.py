@@ -6,7 +6,7 @@ import torch
 from agents.network.checkpoint import CheckpointError, load_checkpoint, load_critic, save_checkpoint
 from agents.network.model_card import CARD
 from agents.network.nets import Actor, Critic
-from agents.training.average import average, main
+from benchmarks.data.average import average, main
 
 
 def saved(directory, seed, widths=(16,), critic=False):

@@ -18,7 +18,7 @@ from agents.search.candidates import CANDIDATE, choose
 from agents.search.config import SearchConfig
 from agents.search.player import SearchPlayer, make_search
 from agents.search.worlds import draw_hands, draw_worlds
-from agents.training import hand_model_fit
+from benchmarks.data import hand_model_fit
 from ginenv.bots.heuristics import make_simple, make_style
 from ginenv.engine.actions import (
     KNOCK,
@@ -187,7 +187,7 @@ def trained(tmp_path_factory):
     path = tmp_path_factory.mktemp("trained") / "net"
     torch.manual_seed(4)
     critic = Critic((16,))
-    torch.nn.init.normal_(critic.value.weight)
+    torch.nn.init.normal_(critic.value.layer.pooled.weight)
     save_checkpoint(path, Actor((16,)), (16,), {}, critic, (16,))
     model = HandModel()
     for weight in (model.out.weight, model.single.weight, model.by_turn.weight):
@@ -261,6 +261,14 @@ def test_values_are_chances_to_win_the_game(trained):
         first = float(ahead[i].candidates["value"].mean()), float(behind[i].candidates["value"].mean())
         better, worse = first if int(states["turn"][i]) == 0 else first[::-1]
         assert better > worse + 0.3
+
+
+def test_the_model_of_whole_hands_is_shown_the_hidden_hand():
+    views, hidden = hand_model_fit.positions(make_simple(), make_simple(), 40, 5)
+    assert all(cards.bit_count() == 10 for cards in hidden.tolist())
+    # Whatever is hidden is either unseen or was taken from the pile before everybody's eyes.
+    assert np.array_equal(hidden & ~views["unseen"], views["known_cards"][:, 1])
+    assert not (hidden & (views["hand"] | views["pile_cards"])).any()
 
 
 def test_a_model_of_whole_hands_learns_from_fresh_hands(trained, monkeypatch):

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 import agents.training.evaluation as evaluation
-import agents.training.run as runs
 from agents.arena import play_match
 from agents.cli.train import train as train_command
 from agents.config import parse_config
@@ -39,8 +38,7 @@ TINY = {
 
 
 def _quickly(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Takes away what most of the time of a tiny run goes into: diagnostics, and games of networks that know nothing."""
-    monkeypatch.setattr(runs, "write_diagnostics", lambda writer, learner: None)
+    """Takes away what most of the time of a tiny run goes into: games of networks that know nothing."""
     monkeypatch.setattr(
         evaluation, "play_match", lambda *players, **options: SimpleNamespace(share=Estimate.around(0.5, 0.1))
     )

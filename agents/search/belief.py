@@ -137,6 +137,6 @@ def load_hand_model(directory: str | Path) -> HandModel | None:
     if metadata.get("network_sha256") != read_metadata(directory).get("weights_sha256"):
         raise CheckpointError(
             f"checkpoint {directory}: {METADATA} names other weights than the network's; remove it, or fit it again "
-            "(python -m agents.training.hand_model_fit)"
+            "(python -m benchmarks.data.hand_model_fit)"
         )
     return load_weights(directory / WEIGHTS, METADATA, metadata, HandModel)

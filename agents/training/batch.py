@@ -280,8 +280,3 @@ def write_next_actions(steps):
             else:
                 step.next_action = next0
                 next1 = step.action
-
-
-def finished(done: np.ndarray) -> np.ndarray:
-    """Which half-moves ``bool[T, N]`` belong to hands that ended within the batch, from ``done[T, N]``."""
-    return np.logical_or.accumulate(done[::-1] == 1)[::-1]

@@ -22,7 +22,6 @@ from agents.interrupts import stops_handled
 from agents.network.checkpoint import CheckpointError, load_checkpoint, load_critic, read_metadata, save_checkpoint
 from agents.network.player import PLAYED, NetworkPlayer, network_directory
 from agents.reports.terminal import LINE_SECONDS, plain_console
-from agents.training.diagnostics import write_diagnostics
 from agents.training.evaluation import BASELINE, BEST, LAST, decisions_of, measure_panel, play_best
 from agents.training.learner import Learner
 from agents.training.legend import LEGEND, figures_text
@@ -306,7 +305,6 @@ class TrainingRun:
         point = {"decisions": learner.decisions, "minutes": learner.seconds / 60, "panel": panel}
         self.curve.append(point)
         write_json(self.out / _CURVE, self.curve)
-        write_diagnostics(self.writer, learner)
         results = "  ".join(f"{name} {100 * each['games_won']:.1f}%" for name, each in panel.items())
         print(f"games won at {learner.decisions / 1e6:.1f}M decisions: {results}", flush=True)
         about = self._about(panel) | ({"against_best": asdict(choice)} if choice else {})

@@ -1,6 +1,6 @@
 """Trains a network's hand model (``agents.search.belief``).
 
-python -m agents.training.hand_model_fit CHECKPOINT --rounds 24
+python -m benchmarks.data.hand_model_fit CHECKPOINT --rounds 24
 
 Every round plays new hands on training deals: the network against itself (59 %) and against built-in bots. For each position the true
 hand and 32 drawn ones are scored. The cross-entropy of the true hand among them is measured on separate hands.
@@ -21,7 +21,7 @@ from rich.console import Console
 from torch import Tensor
 from tyro.conf import Positional, arg
 
-from agents.arena.hand_log import watch_hands
+from agents.arena.lockstep import Lockstep, Observer, mirrored_jobs
 from agents.deal_streams import Domain
 from agents.files import writing
 from agents.network.checkpoint import read_metadata
@@ -37,6 +37,7 @@ from ginenv.engine.actions import PHASE_DISCARD
 from ginenv.engine.jit import kernel
 from ginenv.engine.rules import get_rules
 from ginenv.errors import GinError, check_integer
+from ginenv.tables.kernels import HAND
 from ginenv.tables.players import Player, make_player
 from ginenv.view.encoding import encode_views
 
@@ -74,21 +75,27 @@ class Samples:
         return found.float()
 
 
+class _Log(Observer):
+    """Keeps a share of side 0's views up to the discard, and the other side's true hand in each."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self.rng, self.seen, self.hidden = rng, list[np.ndarray](), list[np.ndarray]()
+
+    def before_actions(self, play: Lockstep, side: int, rows: np.ndarray, views: np.ndarray) -> None:
+        if side == 0:
+            sampled = (self.rng.random(len(views)) < SAMPLED_FRACTION) & (views["phase"] <= PHASE_DISCARD)
+            self.seen.append(views[sampled].copy())
+            self.hidden.append(play.states["hands"][rows, 1 - views["seat"].astype(np.int64)][sampled])
+
+
 def positions(player: Player, opponent: Player, hands: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Views of one side in new hands at random scores, and the other side's true hand in each."""
-    rng = np.random.default_rng(seed)
-    pairs = (hands + 1) // 2
-    seen, hidden = [], []
-
-    def keep(side: int, views: np.ndarray, hands: np.ndarray) -> None:
-        if side == 0:
-            sampled = (rng.random(len(views)) < SAMPLED_FRACTION) & (views["phase"] <= PHASE_DISCARD)
-            seen.append(views[sampled].copy())
-            hidden.append(hands[sampled])
-
-    scores = rng.integers(0, 100, (2 * pairs, 2))
-    watch_hands((player, opponent), get_rules("eaai"), pairs, seed, Domain.TRAIN, keep, scores)
-    return np.concatenate(seen), np.concatenate(hidden)
+    log = _Log(np.random.default_rng(seed))
+    jobs = mirrored_jobs(Domain.TRAIN, seed, 0, (hands + 1) // 2)
+    play = Lockstep((player, opponent), get_rules("eaai"), jobs, len(jobs), HAND, observers=[log])
+    play.states["score"] = log.rng.integers(0, 100, (len(jobs), 2))
+    play.run()
+    return np.concatenate(log.seen), np.concatenate(log.hidden)
 
 
 def sample(checkpoint: str, seed: int, share: float = 1.0) -> Samples:
@@ -160,7 +167,7 @@ def main(checkpoint: Annotated[str, Positional, arg(metavar="CHECKPOINT")], roun
     metadata = read_metadata(checkpoint)
     model, curve = fit(checkpoint, rounds, seed, plain_console())
     about = {
-        "command": f"python -m agents.training.hand_model_fit CHECKPOINT --rounds {rounds} --seed {seed}",
+        "command": f"python -m benchmarks.data.hand_model_fit CHECKPOINT --rounds {rounds} --seed {seed}",
         "cross_entropy": [round(value, 4) for value in curve],
         "drawn": DRAWN,
         "opponents": OPPONENTS,

@@ -1,6 +1,6 @@
 """Averages the weights of checkpoints of one ancestry: often a little stronger than each of them (Wortsman et al. 2022, "model soups").
 
-python -m agents.training.average runs/long/last runs/next/last --out runs/mean
+python -m benchmarks.data.average runs/long/last runs/next/last --out runs/mean
 
 The critic is the last one's. Checkpoints that do not descend from each other have nothing in common to average.
 """
