@@ -7,7 +7,6 @@ Runs are marked green, sets blue.
 from __future__ import annotations
 
 import re
-import sys
 import textwrap
 from functools import cache
 from html import escape
@@ -80,18 +79,14 @@ def to_text(view: np.void, opponent: str = "opponent") -> str:
     return "\n".join(lines) + "\n"
 
 
-def show(view: np.void, opponent: str = "opponent") -> None:
-    """Prints the table to the terminal."""
-    sys.stdout.write(to_text(view, opponent) + "\n")
-    sys.stdout.flush()
-
-
 def draw(view: np.void, opponent: str, mode: str | None) -> Any:
     """The table as text (``ansi``), as a picture (``rgb_array``), or printed (``human``); without a mode None, and a warning."""
     if mode is None:
         gym.logger.warn('render is called without a render mode; make the environment with render_mode="ansi"')
         return None
-    return {"ansi": to_text, "rgb_array": to_image, "human": show}[mode](view, opponent)
+    if mode == "human":
+        return print(to_text(view, opponent), flush=True)
+    return to_image(view, opponent) if mode == "rgb_array" else to_text(view, opponent)
 
 
 # --- picture ---------------------------------------------------------------------------------------------------------
