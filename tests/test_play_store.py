@@ -210,7 +210,7 @@ def test_records_travel(talk):
         talk.session.file.import_record("mine", texts["mine"])
     with refuses(GinError, "line 1"):
         talk.session.file.import_record("broken", "dear diary")
-    assert len(talk.session.file.games()) == 3
+    assert len(talk.session.file.games()) == 2
 
 
 def write(home: Path, name: str, count: int, answers: Connection) -> None:
