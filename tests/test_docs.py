@@ -191,6 +191,7 @@ def test_pages_and_examples_import_public_names_alone() -> None:
     page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
     public = {("ginenv", name) for name in ginenv.__all__}
     public |= set(re.findall(r"`(ginenv\.adapters\.\w+)\.(\w+)`", page))
+    public |= {("ginenv.adapters", module.rpartition(".")[2]) for module, _ in public if "adapters" in module}
     public |= set(re.findall(r"^\| `(agents[\w.]*)` \| `(\w+)` \|", page, re.M))
     sources = [block.text for page in PAGES for block in blocks_of(page) if block.language == "python"]
     sources += [path.read_text(encoding="utf-8") for path in (ROOT / "examples").rglob("*.py")]
