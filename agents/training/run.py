@@ -301,7 +301,6 @@ class TrainingRun:
             return
         for name, each in panel.items():
             self.writer.add_scalar(f"panel/{name}", each["games_won"], learner.decisions)
-            self.writer.add_scalar(f"panel_by_minute/{name}", each["games_won"], int(learner.seconds / 60))
         point = {"decisions": learner.decisions, "minutes": learner.seconds / 60, "panel": panel}
         self.curve.append(point)
         write_json(self.out / _CURVE, self.curve)
