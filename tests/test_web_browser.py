@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -222,7 +223,8 @@ def test_an_answer_that_takes_time_says_so_and_refuses_a_click_that_comes_meanwh
     person.begin()
     page = person.page
     sign = page.locator("#busy")
-    slow = there.person.session.opponent = Slow(there.person.session.opponent)
+    slow: Any = Slow(there.person.session.opponent)
+    there.person.session.opponent = slow
     page.click("#do-pass")
     sign.wait_for(state="visible")
     before = sign.inner_text()
