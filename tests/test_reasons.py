@@ -1,4 +1,4 @@
-"""Reasons: every clause that a hint, a mark or practice shows is true in its position. What it says is worked out again by brute force."""
+"""Every sentence that a hint, a mark or practice shows is true in its position. What it says is worked out again by brute force."""
 
 import itertools
 import re
@@ -25,7 +25,7 @@ def deadwood(cards: int) -> int:
 
 
 class Position:
-    """What clauses are about, by brute force."""
+    """What sentences are about, by brute force."""
 
     def __init__(self, view: Any, action: int, other: int | None = None, estimates: Estimates | None = None) -> None:
         self.view, self.action, self.other, self.estimates = view, action, other, estimates or Estimates()
@@ -55,31 +55,36 @@ def useless(p: Position, rank: str, ranks: str) -> None:
     assert not p.melds_with(p.card, p.rest() | p.unseen)
 
 
-def lone(p: Position) -> None:
+def lone(p: Position, card: str) -> None:
+    assert p.card == parse_card(card)
     assert not any(p.melds_with(p.card, p.rest() | 1 << card) for card in cards_of(p.unseen))
 
 
-def leaves(p: Position, left: str, gap: str, word: str, card: str) -> None:
+def number(word: str) -> int:
+    return 0 if word == "no" else int(word)
+
+
+def leaves(p: Position, but: str, left: str, card: str, others: str) -> None:
     mine, theirs = deadwood(p.rest()), deadwood(p.rest(parse_card(card)))
-    assert p.other is not None and mine == int(left) and p.other % KNOCK == parse_card(card)
-    assert theirs - mine == (int(gap) if word == "less" else -int(gap)) != 0
+    assert p.other is not None and (mine, theirs) == (int(left), int(others)) and p.other % KNOCK == parse_card(card)
+    assert mine > theirs if but else mine < theirs
 
 
 def least(p: Position, left: str) -> None:
     assert deadwood(p.rest()) == int(left) == min(deadwood(p.rest(card)) for card in cards_of(int(p.view["legal"][0])))
 
 
-def keeps(p: Position, ways: str, gap: str = "", word: str = "", card: str = "") -> None:
-    assert p.ways(p.rest()) == int(ways)
+def waits(p: Position, start: str, ways: str, card: str = "", others: str = "") -> None:
+    assert p.ways(p.rest()) == number(ways)
     if card:
-        others = p.ways(p.rest(parse_card(card)))
-        assert int(ways) - others == (int(gap) if word == "more" else -int(gap)) != 0
+        assert p.ways(p.rest(parse_card(card))) == int(others)
+        assert number(ways) < int(others) if start == "But a" else number(ways) > int(others)
 
 
 def pairs(p: Position, mine: str, theirs: str, card: str) -> None:
     assert p.other == parse_card(card)
-    assert [len(p.melds_with(each, p.possible)) for each in (p.card, p.other)] == [int(mine), int(theirs)]
-    assert int(mine) < int(theirs)
+    assert [len(p.melds_with(each, p.possible)) for each in (p.card, p.other)] == [number(mine), int(theirs)]
+    assert number(mine) < int(theirs)
 
 
 def safe(p: Position, rather: str, count: str, ranks: str) -> None:
@@ -106,9 +111,9 @@ def knocks(p: Position, left: str, holds: str = "") -> None:
     assert not holds or (p.estimates.opponent_deadwood is not None and holds == f"{p.estimates.opponent_deadwood:.0f}")
 
 
-def knocks_with(p: Position, left: str, gap: str, card: str) -> None:
+def knocks_with(p: Position, left: str, card: str, others: str) -> None:
     assert p.other == KNOCK + parse_card(card)
-    assert (deadwood(p.rest()), deadwood(p.rest(p.other)) - deadwood(p.rest())) == (int(left), int(gap))
+    assert (deadwood(p.rest()), deadwood(p.rest(p.other))) == (int(left), int(others)) and int(left) < int(others)
 
 
 def would_leave(p: Position, left: str, holds: str = "") -> None:
@@ -171,49 +176,115 @@ def spread(p: Position, left: str, other: str = "") -> None:
 
 
 CARD = r"([A2-9TJQK][SCDH])"
-CLAUSES = {
-    r"a useless (\w+): no two other (\w+) can come, nor a run": useless,
-    r"no single card makes a meld of it": lone,
-    rf"(?:it )?leaves (\d+) deadwood, (\d+) (less|more) than the {CARD}": leaves,
-    r"leaves the least deadwood, (\d+)": least,
-    rf"(?:it )?keeps (\d+) ways? to a meld, (\d+) (more|fewer) than without the {CARD}": keeps,
-    r"keeps (\d+) ways? to a meld": keeps,
-    rf"(\d+) pairs? of cards that the opponent may hold makes? a meld with it, (\d+) with the {CARD}": pairs,
-    r"()safe: (two|three) other (\w+) are gone, and no run is left": safe,
-    r"(rather) safe: (two|three) other (\w+) are gone": safe,
-    rf"the opponent took the ((?:{CARD[1:-1]}(?: and )?)+), which the {CARD} goes with": collected,
-    r"it is gin": gin,
-    r"leaves (\d+) points?, few enough to knock": knocks,
-    r"leaves (\d+) points?, and the opponent holds (\d+) on average": knocks,
-    rf"leaves (\d+) points?, (\d+) less than the {CARD}": knocks_with,
-    r"a knock would leave (\d+) points?(?: while the opponent holds (\d+) on average)?": would_leave,
-    r"(\d+) cards? that can come makes? gin": gins,
-    rf"the {CARD} makes a meld, and the deadwood falls from (\d+) to (\d+)(, few enough to knock)?": makes_meld,
-    rf"with the {CARD} the deadwood falls from (\d+) to (\d+)(, few enough to knock)?": falls,
-    rf"the {CARD} makes gin": takes_gin,
-    rf"with the {CARD} there are (\d+) ways? to a meld, without it (\d+)": more_ways,
-    rf"the {CARD} makes no meld": no_meld,
-    rf"the {CARD} leaves no less deadwood": no_less,
-    r"the pile is empty": lambda p: None,
-    r"worth (\d+\.\d (?:% of the game|points)) more": worth,
-    r"it goes on (.+) and saves (\d+) points?": lays_off,
-    r"no lay-off lowers your deadwood": done,
-    r"it leaves (\d+) deadwood(?:, the other (\d+))?": spread,
-}
-OPEN = ("the best of what is possible here", "worth no less than anything else here")
+# Every form, with an example, and what checks it.
+SENTENCES = [
+    (
+        "The king is useless: no two other kings can come, nor a run.",
+        r"The (\w+) is useless: no two other (\w+) can come, nor a run",
+        useless,
+    ),
+    ("No single card makes a meld of the KC.", rf"No single card makes a meld of the {CARD}", lone),
+    (
+        "It leaves 23 deadwood; discarding the 7C leaves 29.",
+        rf"(But it)?(?:It)? leaves (\d+) deadwood; discarding the {CARD} leaves (\d+)",
+        leaves,
+    ),
+    ("It leaves the least deadwood, 23.", r"It leaves the least deadwood, (\d+)", least),
+    (
+        "But after it, 5 unseen cards would complete a meld; after the TH, 7.",
+        rf"(But a|A)fter it, (no|\d+) unseen cards? would complete a meld; after the {CARD}, (\d+)",
+        waits,
+    ),
+    (
+        "After it, 7 unseen cards would complete a meld.",
+        r"After it(), (no|\d+) unseen cards? would complete a meld",
+        waits,
+    ),
+    (
+        "The opponent may hold 2 pairs of cards that make a meld with it, and 5 with the TH.",
+        rf"The opponent may hold (no|\d+) pairs? of cards that make a meld with it, and (\d+) with the {CARD}",
+        pairs,
+    ),
+    (
+        "It is safe: three other kings are gone, and no run is left.",
+        r"It is ()safe: (two|three) other (\w+) are gone, and no run is left",
+        safe,
+    ),
+    ("It is rather safe: two other kings are gone.", r"It is (rather) safe: (two|three) other (\w+) are gone", safe),
+    (
+        "The opponent took the 9H and JH, which the TH goes with.",
+        rf"The opponent took the ((?:{CARD[1:-1]}(?: and )?)+), which the {CARD} goes with",
+        collected,
+    ),
+    ("It is gin.", r"It is gin", gin),
+    ("It leaves 7 points, few enough to knock.", r"It leaves (\d+) points?, few enough to knock", knocks),
+    (
+        "It leaves 7 points, and the opponent holds 23 on average.",
+        r"It leaves (\d+) points?, and the opponent holds (\d+) on average",
+        knocks,
+    ),
+    (
+        "It leaves 1 point; knocking with the 7C leaves 4.",
+        rf"It leaves (\d+) points?; knocking with the {CARD} leaves (\d+)",
+        knocks_with,
+    ),
+    (
+        "A knock would leave 5 points, and the opponent holds 12 on average.",
+        r"A knock would leave (\d+) points?(?:, and the opponent holds (\d+) on average)?",
+        would_leave,
+    ),
+    (
+        "There are 4 cards that can come and make gin.",
+        r"There (?:is|are) (\d+) cards? that can come and makes? gin",
+        gins,
+    ),
+    (
+        "The 7C makes a meld, and the deadwood falls from 40 to 9, few enough to knock.",
+        rf"The {CARD} makes a meld, and the deadwood falls from (\d+) to (\d+)(, few enough to knock)?",
+        makes_meld,
+    ),
+    (
+        "With the 7C the deadwood falls from 40 to 36.",
+        rf"With the {CARD} the deadwood falls from (\d+) to (\d+)(, few enough to knock)?",
+        falls,
+    ),
+    ("The 7C makes gin.", rf"The {CARD} makes gin", takes_gin),
+    (
+        "With the 7C, 9 unseen cards would complete a meld; without it, 6.",
+        rf"With the {CARD}, (\d+) unseen cards? would complete a meld; without it, (\d+)",
+        more_ways,
+    ),
+    ("The 7C makes no meld.", rf"The {CARD} makes no meld", no_meld),
+    ("The 7C leaves no less deadwood.", rf"The {CARD} leaves no less deadwood", no_less),
+    ("The pile is empty.", r"The pile is empty", lambda p: None),
+    ("It is worth 1.3 % of the game more.", r"It is worth (\d+\.\d (?:% of the game|points)) more", worth),
+    ("It goes on 3S 4S 5S and saves 6 points.", r"It goes on (.+) and saves (\d+) points?", lays_off),
+    ("No lay-off lowers your deadwood.", r"No lay-off lowers your deadwood", done),
+    ("It leaves 5 deadwood, and the other 7.", r"It leaves (\d+) deadwood(?:, and the other (\d+))?", spread),
+]
+OPEN = ("It is the best of what is possible here.", "Nothing else is worth more here.")
 
 
 def check(words: str, position: Position) -> list[str]:
-    """Checks each clause of a reason; returns their patterns."""
-    found, left = [], words
-    while left:
-        matches = [(m, pattern) for pattern in CLAUSES if (m := re.match(rf"{pattern}(?=$|, and |, though )", left))]
-        assert matches, f"{left!r} of {words!r} says what nobody checks"
-        match, pattern = max(matches, key=lambda each: each[0].end())
-        CLAUSES[pattern](position, *(group or "" for group in match.groups()))
+    """Checks each sentence of a reason; returns their patterns."""
+    found = []
+    for sentence in re.findall(r"[^.]+(?:\.\d[^.]*)*\.", words):
+        matches = [
+            (m, pattern, asked)
+            for _, pattern, asked in SENTENCES
+            if (m := re.fullmatch(pattern, sentence.strip()[:-1]))
+        ]
+        assert len(matches) == 1, f"{sentence!r} of {words!r} is said by {len(matches)} forms"
+        (match, pattern, asked) = matches[0]
+        asked(position, *(group or "" for group in match.groups()))
         found.append(pattern)
-        left = re.sub(r"^, (and|though) ", "", left[match.end() :])
     return found
+
+
+def test_every_form_is_a_whole_sentence() -> None:
+    """They were read by somebody who had not written them."""
+    for example, pattern, _ in SENTENCES:
+        assert example[0].isupper() and example.endswith(".") and re.fullmatch(pattern, example[:-1]), example
 
 
 @pytest.fixture(scope="module")
@@ -271,7 +342,7 @@ def test_an_ace_that_cannot_meld_is_called_useless() -> None:
     view["phase"], view["hand"] = PHASE_DISCARD, mask_of(parse_cards("AS 5S 5C 5D 9H TH JH 8C 8D KC KD"))
     view["unseen"] = mask_of(parse_cards("AC 3S 4S KH"))
     words = reason(view, parse_card("AS"), parse_card("KC"))
-    assert words.startswith("a useless ace: no two other aces can come")
+    assert "ace is useless: no two other aces can come" in words
     view["unseen"] |= mask_of(parse_cards("AD"))
     assert "useless" not in reason(view, parse_card("AS"), parse_card("KC"))
 

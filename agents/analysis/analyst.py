@@ -234,7 +234,7 @@ def _left(v: Any, action: int) -> int:
 
 
 def _reason(v: Any, judged: _Judgement, played: Candidate | None, scale: float) -> str:
-    """A clause that says why the best action is better than the one played, or than the next best."""
+    """Why the best action is better than the one played, or than the next best."""
     best = judged.candidates[0]
     compared = played or next((each for each in judged.candidates if each.difference < 0), None)
     if compared is None:

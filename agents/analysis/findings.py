@@ -53,7 +53,7 @@ class Decision:
         deadwood: the deadwood of these cards.
         played: the action that was chosen, in words; None where nothing has been played yet.
         best: the expert's choice, in words.
-        reason: why that is better than the action played, or than the next best, in a clause (``ginenv.bots.reasons``).
+        reason: why that is better than the action played, or than the next best, in sentences (``ginenv.bots.reasons``).
         loss: value of the best action less that of the one played; 0 where there was nothing to choose, None where nothing was played.
             It may be slightly below 0, because the expert weighs the policy as well as its worlds.
         error: standard error of the loss.

@@ -146,7 +146,7 @@ def _lines(found: HandAnalysis, names: tuple[str, str]) -> Iterator[str]:
     for each in found.mistakes():
         at, times = each.decision, f", {len(each.moves)} times" * (len(each.moves) > 1)
         cost = f"{_SIGNS[at.mark]} {factor * (at.loss or 0.0):.1f}{unit}{times}"
-        yield f"move {at.move}, {names[at.seat]}: {at.played} ({cost}). Better: {at.best}: {at.reason}."
+        yield f"move {at.move}, {names[at.seat]}: {at.played} ({cost}). Better: {at.best}. {at.reason}"
     for name, side in zip(names, found.sides, strict=True):
         luck = "" if side.luck is None else f"; luck of the draws {factor * side.luck:+.1f}{of_all}"
         yield f"{name}: {side.decisions} decisions cost {factor * side.loss:.1f}{of_all} ({side.marks_text}){luck}"

@@ -41,11 +41,12 @@ def hint(turn: Turn, source: str = SEARCH) -> tuple[int, str]:
         source: ``search`` or ``formulas``.
 
     Returns:
-        An action and a sentence that says what it is and why, such as ``discard the 7C: keeps 8 ways to a meld.``
+        An action, and sentences that say what it is and why, such as ``Discard the 7C. It leaves the least deadwood, 23.``
     """
     action, why = _by_formulas(turn) if source == FORMULAS else _by_search(turn)
     later = " Do not knock yet." if turn.phase == "discard" and action < KNOCK and turn.offers_knock else ""
-    return action, f"{_command(action, turn.phase)}: {why}.{later}"
+    command = _command(action, turn.phase)
+    return action, f"{command[0].upper()}{command[1:]}. {why}{later}"
 
 
 def _by_search(turn: Turn) -> tuple[int, str]:
@@ -54,13 +55,13 @@ def _by_search(turn: Turn) -> tuple[int, str]:
     if not turn.declines(best):
         return best, found.reason
     others = [parse_action(each.action) for each in found.candidates]
-    return next((each for each in others if not turn.declines(each)), best % KNOCK), "on the way to gin"
+    return next((each for each in others if not turn.declines(each)), best % KNOCK), "It is on the way to gin."
 
 
 def _by_formulas(turn: Turn) -> tuple[int, str]:
     action = int(make_formula().act(turn.view.reshape(1))[0])
     if turn.declines(action):
-        return action - KNOCK, "on the way to gin"
+        return action - KNOCK, "It is on the way to gin."
     return action, reason(turn.view, action)
 
 

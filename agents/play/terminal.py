@@ -303,7 +303,7 @@ def practise(terminal: Terminal, home: Home, player: str, kind: str = "", whose:
             decision = answer.decision
             verdict = "Right" if answer.right else f"Not the best: {decision.played}"
             cost = f", which costs {answer.cost}" * bool(answer.cost)
-            terminal.say(f"{verdict}{cost}. The expert: {decision.best}: {decision.reason}.")
+            terminal.say(f"{verdict}{cost}. The expert: {decision.best}. {decision.reason}")
             terminal.say(f"It comes again in {wait_words(answer.due)}.")
         terminal.say("Nothing is due now.")
     progress = practice.progress()
