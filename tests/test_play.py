@@ -155,7 +155,7 @@ def test_hints_are_those_of_the_analysis_or_of_formulas(talk, source):
     talk.session.set_option("hints", source)
     shown = talk.resume(prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0), "h", "p", "hint")
     first, second = (" ".join(each.split()) for each in shown.split("Hint: ")[1:])
-    assert first.startswith("pass: the K♦ makes no meld.") and second.startswith("knock with the K♣: leaves 6 points, ")
+    assert first.startswith("Pass. The K♦ makes no meld.") and second.startswith("Knock with the K♣. It leaves 6 points, ")
     if source == "search":
         found = shared_analyst().decision(talk.match.hand.view(0))
         assert found.best == "knock KC" and not talk.session.is_playing
@@ -172,7 +172,7 @@ def test_gin_ends_the_hand_automatically_only_in_gr(talk):
 def test_hints_at_lay_offs_lead_to_the_least_deadwood(talk):
     game, answers = prepared("ht1", deck(KNOCKS, FITS, "KD", "KC"), 1), ["p"]
     while not talk.session.file.games():
-        card, done = re.findall(r"Hint: (?:lay off the (\S\S)|(be done))", talk.resume(game, *answers, "h"))[-1]
+        card, done = re.findall(r"Hint: (?:Lay off the (\S\S)|(Be done))", talk.resume(game, *answers, "h"))[-1]
         answers.append("n" if done else f"l {card}")
         talk.resume(game, *answers)
     played = read_game(talk.session).outcomes[0]
