@@ -155,7 +155,9 @@ def test_hints_are_those_of_the_analysis_or_of_formulas(talk, source):
     talk.session.set_option("hints", source)
     shown = talk.resume(prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0), "h", "p", "hint")
     first, second = (" ".join(each.split()) for each in shown.split("Hint: ")[1:])
-    assert first.startswith("Pass. The K♦ makes no meld.") and second.startswith("Knock with the K♣. It leaves 6 points, ")
+    assert first.startswith("Pass. The K♦ makes no meld.") and second.startswith(
+        "Knock with the K♣. It leaves 6 points, "
+    )
     if source == "search":
         found = shared_analyst().decision(talk.match.hand.view(0))
         assert found.best == "knock KC" and not talk.session.is_playing

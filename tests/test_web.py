@@ -157,7 +157,7 @@ def test_melds_are_marked_if_wished_and_a_hint_says_why_and_marks_the_card(guest
     ann.do(do="pass")
     shown = ann.do(do="hint")
     assert "in run" not in shown
-    assert "Hint: knock with the K♣" in plain(shown)
+    assert "Hint: Knock with the K♣" in plain(shown)
     assert re.search(r'hinted"><button class="card" id="card-KC"', shown)
     # The button that the hint means stands out, not the first one.
     assert re.findall(r'id="do-(\w+)"[^>]*class="place-\d hinted"', shown) == ["knock"]
