@@ -11,7 +11,6 @@ If a hand has been analysed with several settings, the list has the mistakes of 
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import json
 import threading
@@ -19,11 +18,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from pydantic import ValidationError
-
 from agents.analysis import KINDS, WORLDS, Analyst, HandAnalysis
 from agents.analysis.analyst import Progress
-from agents.files import JsonError, parse_json
 from agents.play.store import Home, StoreError
 from ginenv.errors import check_choice
 
@@ -97,9 +93,7 @@ def analysed(home: Home, game: int, number: int, analyst: Analyst, progress: Pro
     database = home.database
     where = "WHERE game = ? AND hand = ? AND analyst = ?"
     if rows := database.rows(f"SELECT found FROM analysis {where}", game, number, analyst.name):
-        # One that cannot be read is made again.
-        with contextlib.suppress(ValidationError, JsonError):
-            return HandAnalysis.from_json(parse_json(rows[0]["found"]))
+        return HandAnalysis.from_json(json.loads(rows[0]["found"]))
     hands = [hand for hand in home.record(game).hands if hand.is_over]
     if not 1 <= number <= len(hands):
         raise StoreError(f"game {game} has no hand {number} that has ended; its hands are 1 to {len(hands)}")
