@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
 import secrets
 import shutil
 import stat
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fnmatch import fnmatch
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +103,8 @@ def read_json_object(path: Path, source: str) -> dict[str, Any]:
 def write_atomic(path: str | Path, write: Callable[[str], object], private: bool = False) -> None:
     """Writes a file so that readers find the old or the new one, never half of one, even if the machine stops in between.
 
+    A new file is what the user's umask makes of it; a file that is replaced keeps its mode.
+
     Args:
         path: the file's final place.
         write: called with the name of a temporary file in the same directory, which it writes.
@@ -112,10 +117,15 @@ def write_atomic(path: str | Path, write: Callable[[str], object], private: bool
     path = Path(os.path.realpath(path))
     _check_replaceable(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = _new_beside(path, 0o600 if private else 0o666)
+    before = stat.S_IMODE(path.stat().st_mode) if path.exists() and not private else None
+    temporary = _new_beside(path, 0o600 if private else 0o666 if before is None else before | stat.S_IWUSR)
     try:
         write(temporary)
         _flush(temporary)
+        if before is not None:
+            # Some file systems (CIFS, FAT, Windows' disks under WSL) know no modes.
+            with contextlib.suppress(OSError):
+                os.chmod(temporary, before)
         os.replace(temporary, path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
@@ -138,6 +148,8 @@ def copy_files(source: Path, to: Path) -> None:
             copy_files(path, copy)
         else:
             shutil.copyfile(path, copy)
+            with contextlib.suppress(OSError):
+                shutil.copymode(path, copy)
 
 
 @contextmanager
@@ -158,7 +170,7 @@ def replacing(directory: Path, keep: bool = False) -> Iterator[Path]:
     directory.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{directory.name}.", dir=directory.parent) as beside:
         made, before = Path(beside) / directory.name, Path(beside) / "before"
-        made.mkdir()
+        made.mkdir(stat.S_IMODE(directory.stat().st_mode) | stat.S_IRWXU if directory.exists() else 0o777)
         if keep and directory.is_dir():
             copy_files(directory, made)
         yield made
@@ -201,7 +213,7 @@ def writing(path: str | Path) -> Iterator[None]:
 
 
 def private_directory(path: Path) -> None:
-    """Makes a directory, and those above it that are missing, for this user alone.
+    """Makes a directory, and those above it that are missing, for this user alone; one that others may look into already is named once.
 
     Raises:
         OSError: if it cannot be made.
@@ -209,6 +221,13 @@ def private_directory(path: Path) -> None:
     for missing in [place for place in reversed((path, *path.parents)) if not place.exists()]:
         missing.mkdir(0o700, exist_ok=True)
     path.mkdir(exist_ok=True)
+    if hasattr(os, "getuid") and path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        _say_open(os.path.realpath(path))
+
+
+@cache
+def _say_open(path: str) -> None:
+    print(f"Other users of this machine may look into {path}; chmod 700 on it keeps them out.", file=sys.stderr)
 
 
 def check_writable(path: str | Path) -> None:

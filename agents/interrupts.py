@@ -10,10 +10,12 @@ that writes the match holds them around both.
 from __future__ import annotations
 
 import _thread
+import os
 import signal
+import stat
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
 
@@ -34,6 +36,7 @@ _NOT_RAISED_IN = ("numba", "llvmlite", "_frozen_importlib", "importlib")
 def interrupt(signum: int, frame: FrameType | None) -> None:
     """A signal handler that raises ``KeyboardInterrupt``; during a compilation or an import, it waits until that is done."""
     global _waiting
+    leave_terminal(signum)
     while frame is not None:
         if frame.f_globals.get("__name__", "").partition(".")[0] in _NOT_RAISED_IN:
             take_interrupt()
@@ -57,14 +60,29 @@ def take_interrupt() -> bool:
 
 # Handlers that would raise KeyboardInterrupt; others, such as a training run's, are left alone.
 _RAISING = (signal.default_int_handler, interrupt)
-# What asks a program to stop: Ctrl-C, and a kill.
-STOPS = (signal.SIGINT, signal.SIGTERM)
+# What asks a program to stop: Ctrl-C, a kill, and the end of the terminal. Windows has no SIGHUP.
+STOPS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+# Of these, what a terminal sends to all processes of a program.
+FROM_TERMINAL = tuple(stop for stop in STOPS if stop != signal.SIGTERM)
+
+
+def leave_terminal(number: int) -> None:
+    """For handlers: after a hang-up, what is still printed to the terminal goes nowhere, since writing to it would be an error."""
+    if number in (signal.SIGINT, signal.SIGTERM):
+        return
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        with suppress(OSError):
+            if stat.S_ISCHR(os.fstat(stream).st_mode) and not os.isatty(stream):
+                os.dup2(nowhere, stream)
+    os.close(nowhere)
 
 
 def handle_stops(handler: Any) -> None:
-    """Sets the handler of both signals that ask a program to stop."""
+    """Sets the handler of all signals that ask a program to stop, except for a hang-up that ``nohup`` has it ignore."""
     for stop in STOPS:
-        signal.signal(stop, handler)
+        if stop in (signal.SIGINT, signal.SIGTERM) or signal.getsignal(stop) != signal.SIG_IGN:
+            signal.signal(stop, handler)
 
 
 @contextmanager
@@ -93,6 +111,7 @@ class DeferredInterrupts:
 
     def note(self, number: int, frame: FrameType | None) -> None:
         """The handler while interrupts are held."""
+        leave_terminal(number)
         self.requested = True
 
     def hold(self) -> None:
@@ -150,12 +169,12 @@ def allow_interrupts() -> Iterator[None]:
 
 @contextmanager
 def ignore_interrupts_in_child() -> Iterator[None]:
-    """Processes started within this context get no Ctrl-C, which a terminal sends to all processes of a program, until they unblock it."""
+    """Processes started within this context get nothing that a terminal sends to all processes of a program, until they unblock it."""
     if not hasattr(signal, "pthread_sigmask"):
         # On Windows they ignore it once they run.
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, FROM_TERMINAL)
     try:
         yield
     finally:

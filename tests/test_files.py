@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from pathlib import Path
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from agents import cli
-from agents.files import FileError, check_writable, copy_files, replacing, write_text
+from agents.files import FileError, check_writable, copy_files, replacing, write_json, write_text
 from agents.levels.level import Level, LevelError
 from agents.levels.profile import Profile
 from agents.play.game import Game
@@ -161,3 +162,35 @@ def test_a_disk_that_cannot_be_written_is_one_sentence(small_disk: SmallDisk) ->
     small_disk.make_read_only()
     with refuses(SystemExit, "gin play: ", "Read-only file system"):
         cli.run("gin", "play", ["--player", "Ann", "--home", str(small_disk.path / "home")])
+
+
+def test_files_have_the_modes_that_the_user_wants(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def mode(path: Path) -> int:
+        return path.stat().st_mode & 0o777
+
+    before = os.umask(0o027)
+    try:
+        for path, private in ((tmp_path / "new", False), (tmp_path / "private", True)):
+            write_text(path, "", private=private)
+        (tmp_path / "old").touch()
+        (tmp_path / "old").chmod(0o604)
+        write_json(tmp_path / "old", {})
+        with replacing(tmp_path / "new directory") as made:
+            write_json(made / "x", {})
+        (tmp_path / "new directory").chmod(0o700)
+        with replacing(tmp_path / "new directory", keep=True):
+            pass
+    finally:
+        os.umask(before)
+    assert [mode(tmp_path / name) for name in ("new", "private", "old")] == [0o640, 0o600, 0o604]
+    assert mode(tmp_path / "new directory") == 0o700 and mode(tmp_path / "new directory" / "x") == 0o640
+
+    # A file system that knows no modes loses nothing.
+    def refuse(*arguments: object, **options: object) -> None:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(os, "chmod", refuse)
+    write_text(tmp_path / "old", "again")
+    with replacing(tmp_path / "new directory", keep=True) as made:
+        write_text(made / "y", "again")
+    assert (tmp_path / "old").read_text() == "again" and len(list((tmp_path / "new directory").iterdir())) == 2

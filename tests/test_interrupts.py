@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM where results are at stake: they wait for what is written; what was broken off goes on to the same result."""
+"""Ctrl-C, SIGTERM and SIGHUP where results are at stake: they wait for what is written; what was broken off goes on to the same result."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ from agents.datasets.load import Games
 from agents.interrupts import (
     allow_interrupts,
     defer_interrupts,
+    handle_stops,
     ignore_interrupts_in_child,
     interrupt,
     take_interrupt,
@@ -212,3 +213,9 @@ def test_workers_that_play_end_with_a_parent_that_is_killed() -> None:
     for worker in alive:
         worker.kill()
     assert len(gone) == 2
+
+
+def test_nohup_keeps_a_command_from_hearing_the_end_of_its_terminal() -> None:
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    handle_stops(interrupt)
+    assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN and signal.getsignal(signal.SIGTERM) is interrupt

@@ -18,7 +18,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import islice
 from typing import Any
 
-from agents.interrupts import allow_interrupts, ignore_interrupts_in_child
+from agents.interrupts import FROM_TERMINAL, allow_interrupts, ignore_interrupts_in_child
 from ginenv.errors import GinError, check_integer
 
 # The most pairs in a task: far more work than sending it, for the quickest players too (benchmarks/results/executors.json).
@@ -168,9 +168,10 @@ def _in_worker(play: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 def _start_worker() -> None:
     """Prepares a worker: the parent catches interrupts and ends its workers, which close their players on the way out."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for number in FROM_TERMINAL:
+        signal.signal(number, signal.SIG_IGN)
     if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, FROM_TERMINAL)
     signal.signal(signal.SIGTERM, _leave)
     # Several threads in each of several processes would only wait for each other.
     os.environ.setdefault("OMP_NUM_THREADS", "1")

@@ -78,7 +78,7 @@ INTERRUPTED = 130
 def run(program: str, command: str, arguments: Sequence[str]) -> None:
     """Runs a command; on an error it prints one sentence and exits with a non-zero status.
 
-    A command that Ctrl-C or SIGTERM kept from finishing exits with status 130, even if it showed what it had.
+    A command that Ctrl-C, SIGTERM or the end of its terminal kept from finishing exits with status 130, even if it showed what it had.
 
     Args:
         program: how the program was called, such as ``gin`` or ``evaluate.py``.
@@ -87,6 +87,10 @@ def run(program: str, command: str, arguments: Sequence[str]) -> None:
     """
     name = program if program == f"{command}.py" else f"{program} {command}"
     chosen = COMMANDS[command]
+    for size in ("COLUMNS", "LINES"):
+        # An unknown size, as some terminals write it: libraries would break lines after no character.
+        if os.environ.get(size) == "0":
+            del os.environ[size]
     if chosen.one_thread:
         # Before anything is imported: libraries read their number of threads when they are loaded.
         os.environ.setdefault("OMP_NUM_THREADS", "1")

@@ -72,7 +72,7 @@ class MatchConfig(MatchOptions, Processes):
 def evaluate(config: MatchConfig, details: bool = False) -> int | None:
     """Plays two players against each other on mirrored deals, or one against several (random, easy, simple, formula, or --against).
 
-    After Ctrl-C or SIGTERM, what was finished is written and shown, and the exit status is 130.
+    After Ctrl-C, SIGTERM or SIGHUP, what was finished is written and shown, and the exit status is 130.
 
     Args:
         config: the matches.

@@ -19,7 +19,7 @@ from agents.reports.terminal import (
 def exploit(config: ExploitConfig, details: bool = False) -> int | None:
     """Trains best responses against a frozen player and prints how much the best of them wins; a better one may exist.
 
-    After Ctrl-C or SIGTERM, what was measured, if anything, is written and shown, and the exit status is 130.
+    After Ctrl-C, SIGTERM or SIGHUP, what was measured, if anything, is written and shown, and the exit status is 130.
 
     Args:
         config: what is trained and measured.

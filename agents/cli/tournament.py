@@ -39,7 +39,7 @@ def tournament(
 ) -> int | None:
     """Plays the missing blocks of a tournament, everyone against everyone, and writes results and a report.
 
-    After Ctrl-C or SIGTERM, the results of the blocks that were played are written and shown, and the exit status is 130.
+    After Ctrl-C, SIGTERM or SIGHUP, the results of the blocks that were played are written and shown, and the exit status is 130.
 
     Args:
         config: YAML file of the tournament.

@@ -41,7 +41,7 @@ def train(
 
     The run's directory gets the checkpoints ``best``, ``last`` and ``baseline`` (the network with which self-play began), each with its
     card; their paths serve as players' names. ``best`` is the one to use: a later network takes its place only by winning a match against
-    it. After Ctrl-C or SIGTERM ``last`` holds what was learned; nothing is exported, and the exit status is 130. The same command,
+    it. After Ctrl-C, SIGTERM or SIGHUP ``last`` holds what was learned; nothing is exported, and the exit status is 130. The same command,
     without --fresh, continues the run.
 
     Args:

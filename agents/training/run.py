@@ -6,6 +6,7 @@ import importlib.metadata
 import os
 import platform
 import shutil
+import signal
 import sys
 import time
 from contextlib import ExitStack
@@ -18,7 +19,7 @@ from filelock import FileLock, Timeout
 from agents.arena.matches import check_names
 from agents.config import TrainConfig
 from agents.files import check_own, check_writable, read_json, write_json, writing
-from agents.interrupts import stops_handled
+from agents.interrupts import leave_terminal, stops_handled
 from agents.network.checkpoint import CheckpointError, load_checkpoint, load_critic, read_metadata, save_checkpoint
 from agents.network.player import PLAYED, NetworkPlayer, network_directory
 from agents.reports.terminal import LINE_SECONDS, plain_console
@@ -235,8 +236,12 @@ class TrainingRun:
             raise KeyboardInterrupt
 
     def _ask_to_stop(self, number: int, frame: object) -> None:
-        """The first signal ends the run after its batch, in all processes; a second one ends this process at once."""
-        if self.stopping:
+        """The first signal ends the run after its batch, in all processes; a second one ends this process at once.
+
+        A closed terminal may send several hang-ups, which count as one.
+        """
+        leave_terminal(number)
+        if self.stopping and number in (signal.SIGINT, signal.SIGTERM):
             sys.exit("stopped at once; the run can be continued from its last resume file")
         self.stopping = True
 
