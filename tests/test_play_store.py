@@ -84,7 +84,7 @@ def test_an_accent_written_in_two_ways_is_one_name(tmp_path, level):
     assert list(read_opponents(tmp_path, level)) == [composed]
 
 
-def test_nobody_else_reads_what_is_kept(tmp_path, level):
+def test_nobody_else_reads_what_is_kept(tmp_path, level, capfd):
     before = os.umask(0)
     try:
         path = tmp_path / "above" / "home"
@@ -99,6 +99,12 @@ def test_nobody_else_reads_what_is_kept(tmp_path, level):
     # Locks too, with which others could keep people out.
     kept = [each for each in made if each.is_file()]
     assert len(kept) >= 6 and {each.stat().st_mode & 0o077 for each in kept} == {0}
+    assert capfd.readouterr().err == ""
+    # A directory that others may enter is named, and once.
+    path.chmod(0o755)
+    for _ in range(2):
+        Home(path).close()
+    assert capfd.readouterr().err.count(str(path)) == 1
     file.close()
 
 
