@@ -89,7 +89,7 @@ def person(screen: str) -> str:
     """What somebody would type who follows the hints, and otherwise goes on or asks for one."""
     if screen.splitlines()[-1].startswith("Enter"):
         return ""
-    keys = {"discard": "", "knock with": "k ", "take the upcard": "t", "draw from the stock": "s", "pass": "p"}
+    keys = {"Discard": "", "Knock with": "k ", "Take the upcard": "t", "Draw from the stock": "s", "Pass": "p"}
     hints = re.findall(rf"Hint: ({'|'.join(keys)})(?: the (\S\S))?", screen)
     return keys[hints[-1][0]] + hints[-1][1] if hints else "h"
 
