@@ -110,7 +110,7 @@ def test_a_bot_with_a_memory_learns_like_the_level_itself(tmp_path):
     outside.close()
     assert (played[0] == played[1]).all()
     names = [tmp_path / "inside", tmp_path / "outside"]
-    remembering = make_player(f'level-2:profile="{names[0]}",opponent=Ann', seed)
+    remembering = make_player(f"level-2:profile={names[0]},opponent=Ann", seed)
     command = bot("level-2", "--memory", str(names[1]), "--opponent", "Ann")
     for player in (remembering, other := OutsidePlayer(command.removeprefix("cmd:"), limits=PATIENT, salt=SALT)):
         played.append(play_series(player, make_player("simple"), series=1, hands=3, seed=5))

@@ -20,7 +20,7 @@ from tests.support.faults import Killed, faults
 
 def _actor(number: int) -> Actor:
     actor = Actor((1,))
-    torch.nn.init.constant_(actor.trunk.linear_layers()[0].bias, number)
+    torch.nn.init.constant_(actor.trunk.suit_layers()[0].pooled.bias, number)
     return actor
 
 
@@ -43,14 +43,14 @@ class Resume:
 class Checkpoint(Resume):
     def save(self, number: int) -> None:
         critic = Critic((1,))
-        torch.nn.init.constant_(critic.trunk.linear_layers()[0].bias, number)
+        torch.nn.init.constant_(critic.trunk.suit_layers()[0].pooled.bias, number)
         save_checkpoint(self.path, _actor(number), (1,), {"number": number}, critic, (1,))
 
     def read(self) -> int:
         actor, metadata = load_checkpoint(self.path)
         number = metadata["about"]["number"]
         for network in (actor, load_critic(self.path)):
-            assert network.trunk.linear_layers()[0].bias.tolist() == [number]
+            assert set(network.trunk.suit_layers()[0].pooled.bias.tolist()) == {number}
         return number
 
 

@@ -104,7 +104,7 @@ def test_a_table_of_games_shows_both_players(tmp_path):
     file, names = tmp_path / "games.parquet", ("style:base=takes-all", "style:base=takes-none")
     write_games(file, PlayedGames(names, HANDS, MatchSettings(unit="hands")), {"players": names})
     first, second = (
-        taken(hands_against(make_player(f"like:record={file}{of}"))) for of in ("", f',opponent="{names[1].upper()}"')
+        taken(hands_against(make_player(f"like:record={file}{of}"))) for of in ("", f",opponent={names[1].upper()}")
     )
     assert first > second + 2
     with refuses(GinError, "Cid", *names):

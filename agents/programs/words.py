@@ -5,12 +5,10 @@ A question holds everything that a player without a memory needs, so nothing els
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ginenv.engine.rule_texts import RULE_TEXTS
-from ginenv.engine.rules import Rules, get_rules
+from ginenv.engine.rules import Rules
 
 GAME = """\
 Gin rummy. Cards are rank (A23456789TJQK) and suit (SCDH). Melds are three or four cards of a rank, or three or more of a suit in
@@ -19,8 +17,6 @@ upcard or draw from the stock, then discard. With little deadwood left you may k
 gin. The opponent lays off cards on the knocker's melds. The lower deadwood scores the difference; if it is not
 the knocker's, that is an undercut."""
 
-# Rules that everybody should know before the first move.
-_MAIN = "discard_taken_upcard knock_limit layoff_on_gin undercut_on_tie gin_bonus undercut_bonus target".split()
 _PHASES = {
     "upcard": "You are offered the first upcard {upcard}: take it, or pass.",
     "draw": "Take the upcard {upcard}, or draw from the stock.",
@@ -42,15 +38,87 @@ _VERBS = {
 }
 
 
+_STOCK_ENDS = {
+    "void": "With two cards left in the stock the hand is void.",
+    "last-upcard": "With two cards left in the stock the upcard may be taken; a draw voids the hand.",
+    "wall": "With two cards left in the stock the upcard may be taken for a knock alone.",
+}
+_SHUT_OUTS = {
+    "double-hands": "doubles the winner's points of hands",
+    "double-before-boxes": "doubles all other points",
+    "double-after-boxes": "doubles the winner's points",
+    "bonus": "gives the winner {} more",
+}
+
+
+def _play_words(rules: Rules) -> Iterator[str]:
+    """A sentence for each rule of the play that applies."""
+    usual = Rules()
+    if (rules.ranks, rules.suits, rules.hand_size) != (usual.ranks, usual.suits, usual.hand_size):
+        yield f"The deck has {rules.ranks} ranks, from the ace up, in {rules.suits} suits; each player gets {rules.hand_size} cards."
+    if not rules.discard_taken_upcard:
+        yield "You may not discard the upcard just taken."
+    if rules.deal == "eleven-ten":
+        no_knock = "" if rules.first_turn_knock else ", which is no knock"
+        yield f"The starter gets a card more and discards first{no_knock}."
+    if not rules.knock_limit:
+        yield "Only gin ends a hand."
+    elif rules.oklahoma:
+        ace = "; an ace asks for gin" if rules.oklahoma_ace == "gin" else ""
+        yield f"Knock with at most the first upcard's value, up to {rules.knock_limit}{ace}."
+    else:
+        yield f"Knock with at most {rules.knock_limit} points."
+    if rules.gin == "automatic":
+        yield "Gin ends the hand by itself."
+    if rules.spread == "chosen":
+        yield "The knocker chooses the melds to lay out."
+    if rules.layoff == "by-hand":
+        yield "You lay off card by card."
+    if rules.layoff == "deadwood-only":
+        yield "Who lays off fixes the own melds first."
+    yield "Cards are laid off on gin too." if rules.layoff_on_gin else "Nothing is laid off on gin."
+    yield _STOCK_ENDS[rules.stock_end]
+    if rules.max_upcards < usual.max_upcards:
+        yield f"The attempt to take {rules.max_upcards} upcards draws the hand."
+    if rules.repeated_upcard_draw:
+        yield "A hand is drawn when both take and discard the same upcard."
+
+
+def _score_words(rules: Rules) -> Iterator[str]:
+    """A sentence for each rule of the score that applies."""
+    yield "Equal deadwood is an undercut." if rules.undercut_on_tie else "Equal deadwood scores nothing."
+    bonuses = {
+        "gin": rules.gin_bonus,
+        "gin with eleven cards": rules.big_gin_bonus,
+        "an undercut": rules.undercut_bonus,
+        "another knock that wins": rules.knock_bonus,
+    }
+    if any(bonuses.values()):
+        yield f"Added points: {', '.join(f'{points} for {what}' for what, points in bonuses.items() if points)}."
+    if rules.spade_doubles:
+        yield "A first upcard of spades doubles the hand."
+    if not rules.target:
+        return
+    bonus = f" (then {rules.game_bonus} more)" if rules.game_bonus else ""
+    yield f"The game: {rules.target} points{bonus}."
+    if rules.box_bonus:
+        yield f"Each hand won earns {rules.box_bonus} at its end."
+        for what, boxes in (
+            ("Gin", rules.gin_boxes),
+            ("Gin with eleven cards", rules.big_gin_boxes),
+            ("An undercut", rules.undercut_boxes),
+        ):
+            if boxes:
+                yield f"{what} counts as {boxes} more hands."
+    if rules.shutout != "none":
+        yield f"A loser without a hand {_SHUT_OUTS[rules.shutout].format(rules.shutout_bonus)}."
+    if rules.winner == "total":
+        yield "The higher total wins."
+
+
 def rules_words(rules: Rules) -> str:
-    """The game, and what its rules are: those that decide most hands, and any others that differ from the 2021 challenge's."""
-    values, usual = dataclasses.asdict(rules), dataclasses.asdict(get_rules("eaai"))
-    lines = [GAME, "Rules:"]
-    for name, value in values.items():
-        if name in _MAIN or value != usual[name]:
-            word = ("no", "yes")[value] if isinstance(value, bool) else value
-            lines.append(f"{name} {word} ({RULE_TEXTS[name]})")
-    return "\n".join(lines)
+    """The game, and a sentence for each rule that applies."""
+    return f"{GAME}\n{' '.join([*_play_words(rules), *_score_words(rules)])}"
 
 
 def _cards(cards: Iterable[str]) -> str:
