@@ -107,8 +107,8 @@ def run(program: str, command: str, arguments: Sequence[str]) -> None:
         with _exit_when_unread():
             status = _function(chosen, name, arguments)
     except (GinError, OSError) as error:
-        # For whoever wrote the player that failed.
-        if os.environ.get("GINENV_TRACEBACK"):
+        # For whoever wrote the player that failed. An error that the system did not number is a bug.
+        if os.environ.get("GINENV_TRACEBACK") or (isinstance(error, OSError) and error.errno is None):
             raise
         sys.exit(f"{name}: {error}")
     except KeyboardInterrupt as stopped:
