@@ -215,3 +215,9 @@ def test_a_policy_is_held_to_what_it_began_from() -> None:
             one, other = (ppo.log_probabilities(actor.logits(b.actor).gather(1, columns), legal) for actor in actors)
         moved.append(float((one.exp() * (one - other)).sum(1).mean()))
     assert moved[1] < 0.3 * moved[0]
+
+
+def test_a_gain_is_clipped_on_the_side_that_flatters() -> None:
+    """PPO's objective by hand: what an action gains is bounded, and what it loses is not (Schulman et al. 2017, equation 7)."""
+    ratio, advantage = torch.tensor([1.5, 0.5, 1.5, 0.5]), torch.tensor([1.0, 1.0, -1.0, -1.0])
+    assert ppo.clipped_gain(ratio, advantage, 0.2).tolist() == pytest.approx([1.2, 0.5, -1.5, -0.8])
