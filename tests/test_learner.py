@@ -14,6 +14,7 @@ from agents.config import ConfigError, parse_config
 from agents.network.inputs import bytes_of
 from agents.training import learner as learner_module
 from agents.training import ppo
+from agents.training.batch import generalised_advantages
 from agents.training.learner import Learner
 from ginenv.errors import GinError
 from tests.support.training_scenes import TINY, batches, weights
@@ -221,3 +222,12 @@ def test_a_gain_is_clipped_on_the_side_that_flatters() -> None:
     """PPO's objective by hand: what an action gains is bounded, and what it loses is not (Schulman et al. 2017, equation 7)."""
     ratio, advantage = torch.tensor([1.5, 0.5, 1.5, 0.5]), torch.tensor([1.0, 1.0, -1.0, -1.0])
     assert ppo.clipped_gain(ratio, advantage, 0.2).tolist() == pytest.approx([1.2, 0.5, -1.5, -0.8])
+
+
+def test_advantages_look_ahead_as_far_as_lambda_says() -> None:
+    learner = Learner(parse_config(TINY))
+    ppo.collect(learner)
+    ppo.compute_advantages(learner)
+    again = learner.batch.steps.copy()
+    generalised_advantages(again, 0.9)
+    assert np.array_equal(again["advantage"], learner.batch.steps["advantage"])

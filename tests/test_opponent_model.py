@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from agents.opponent_model.features import FEATURES, NUM_WEIGHTS
-from agents.opponent_model.learning import before_turn, shown_hand
-from agents.opponent_model.posterior import Posteriors
+from agents.opponent_model.learning import WORKSPACE, before_turn, learn_hand, shown_hand
+from agents.opponent_model.posterior import Posteriors, shipped_prior
 from agents.opponent_model.turns import MAX_TURNS, TURN, read_turns
 from benchmarks.data.opponent_prior import drawn_cards
 from ginenv.bots.heuristics import StylePlayer, make_simple, style
@@ -130,3 +130,12 @@ def test_a_batch_teaches_what_its_hands_teach_one_by_one():
     for view, row in zip(views, rows, strict=True):
         alone.learn(view.reshape(1), np.array([row]))
     assert np.array_equal(together.records["mean"], alone.records["mean"])
+
+
+def test_a_shown_hand_counts_once_as_the_prior_says() -> None:
+    views = next(view for seed in range(16) if shown_hand((view := play("eaai", seed)[0].view(0))[0]))
+    known, prior = Posteriors(1), shipped_prior()
+    known.learn(views, np.zeros(1, np.int64))
+    alone = prior.stranger[0]
+    assert learn_hand(views[0], alone["mean"], alone["precision"], np.zeros(1, WORKSPACE)[0], prior.tempered)
+    assert np.array_equal(known.records["mean"][0], alone["mean"]) and known.records["hands"][0] == 1
