@@ -1,7 +1,7 @@
 # On a fresh machine this needs make, and python3 with its venv module; nothing else.
 #
 #   make web      set up, compile (minutes, once), then the table in the browser
-#   make train    set up, compile, train the quick preset, export it, and print how the export does against the bots
+#   make train    set up what training needs, train the quick preset, export it, and print how the export does against the bots
 #   make test     set up, then lint, formatting, types, imports and tests (the slow ones of several processes: pytest -m slow; a real browser: pytest -m browser)
 #   make setup    only the environment, in .venv
 #   make peers    add OpenSpiel, with which tests and benchmarks compare, and what makes videos
@@ -31,9 +31,11 @@ JOBS ?= 2
 
 VENV := .venv
 BIN := $(VENV)/bin
-INSTALL := $(BIN)/python -m pip --disable-pip-version-check install --constraint constraints.txt
+# Modules are compiled to bytecode when they are first imported; most never are.
+INSTALL := $(BIN)/python -m pip --disable-pip-version-check install --no-compile --constraint constraints.txt
 
 # A stamp is touched when its step has succeeded; a later run repeats the step only if pyproject.toml or constraints.txt changed.
+TRAINING := $(VENV)/.training-done
 SETUP := $(VENV)/.setup-done
 PEERS := $(VENV)/.peers-done
 WARM := $(VENV)/.warm-done
@@ -51,8 +53,12 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
 # torch goes first and alone, so that TORCH_INDEX serves nothing else; the next line finds it installed.
-$(SETUP): pyproject.toml constraints.txt | $(BIN)/python
+$(TRAINING): pyproject.toml constraints.txt | $(BIN)/python
 	$(INSTALL) $(if $(TORCH_INDEX),--index-url "$(TORCH_INDEX)") torch
+	$(INSTALL) --editable ".[train]"
+	@touch $@
+
+$(SETUP): $(TRAINING)
 	$(INSTALL) --editable ".[web,dev]"
 	@touch $@
 
@@ -65,7 +71,8 @@ $(WARM): $(SETUP) $(wildcard ginenv/*/*.py)
 	$(BIN)/gin warm
 	@touch $@
 
-train: $(WARM)
+# Needs a third of the environment, and compiles what it uses on the way.
+train: $(TRAINING)
 	$(BIN)/python train.py --config configs/quick.yaml --out $(RUN) --export $(RUN)/export
 	$(BIN)/python evaluate.py $(RUN)/export --games 1000 --workers 2
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from agents.rating import DATA
@@ -39,14 +40,17 @@ FIGURES = {
     "opponents": Table(
         "`network` against | games | games won | points per hand",
         [Rows("network-eaai-*", f"{{players[1]:player}} | {MATCH}", "matches/0")],
+        "make results",
     ),
     "presets": Table(
         "`network` against `formula` under | hands won | points per hand",
         [Rows("network-rules-*", "`{name}` | {share:percent} | {points_per_hand:points}", "matches/0")],
+        "make results",
     ),
     "again": Table(
         "the other network against | games | games won | points per hand",
         [Rows("again-eaai-*", f"{{players[1]:player}} | {MATCH}", "matches/0")],
+        "gin evaluate runs/network network --rules eaai --games 10000 --seed 31",
     ),
     "responses": Table(
         "best response to | decisions | games | games won | points per hand | more than `network` wins from it",
@@ -57,6 +61,7 @@ FIGURES = {
                 "matches/0",
             )
         ],
+        "gin exploit network --decisions 40000000 --seeds 3 --games 10000 --points 8",
     ),
     "search": Table(
         "player | against | games | games won | points per hand",
@@ -64,6 +69,7 @@ FIGURES = {
             Rows(_SEARCH[0], f"`{{players[0]}}` | `{{players[1]}}` | {MATCH}", _SEARCH[1].format(name))
             for name in ("network", "simple")
         ],
+        "gin evaluate search:worlds=128 network --games 2000 --seed 1",
     ),
     "distance from equilibrium": Table(
         "policy | temperature | decisions | seeds | NashConv, points per hand (lowest to highest)",
@@ -74,19 +80,23 @@ FIGURES = {
                 "curve/*",
             )
         ],
+        "python -m benchmarks.nash_conv",
     ),
-    "ladder of levels": README["levels"],
+    "ladder of levels": replace(README["levels"], command="make results"),
     "hands a second": Table(
         "one core, random hands | hands a second | beside OpenSpiel",
         [Rows("engine_speed", "{name} | {hands_per_second:,.0f} | {hands_ratio:,.1f} ×", "rows/*")],
+        "python -m benchmarks.speed.beside_openspiel",
     ),
     "steps a second": Table(
         "one core, a learner's steps | steps a second | beside OpenSpiel",
         [Rows("env_speed", "{name} | {decisions_per_second:,.0f} | {decisions_ratio:,.1f} ×", "rows/*")],
+        "python -m benchmarks.speed.beside_openspiel",
     ),
     "training": Table(
         "what is trained, on two cores | decisions a second | beside MaskablePPO",
         [Rows("training_speed", "{name} | {per_second:,} | {ratio:.1f} ×", "rows/*")],
+        "python -m benchmarks.speed.training_speed",
     ),
 }
 

@@ -77,14 +77,17 @@ class Table:
     Attributes:
         headings: its headings, with ``|`` between them.
         rows: its rows, one kind after the other.
+        command: what makes the figures, printed below them; empty where the page says it.
     """
 
     headings: str
     rows: Sequence[Rows]
+    command: str = ""
 
     def __str__(self) -> str:
         lines = [f"| {self.headings} |", "|" + " --- |" * (1 + self.headings.count("|"))]
-        return "\n".join([*lines, *(line for rows in self.rows for line in rows.lines()), ""])
+        made_by = ["", f"Made by `{self.command}`."] if self.command else []
+        return "\n".join([*lines, *(line for rows in self.rows for line in rows.lines()), *made_by, ""])
 
 
 def _read(name: str) -> Any:

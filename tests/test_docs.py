@@ -20,7 +20,8 @@ import pytest
 import yaml
 
 import ginenv
-from benchmarks import tables
+from agents.cli import COMMANDS
+from benchmarks import descriptions, tables
 from tests.support.compilers import STAND_INS, need
 from tests.support.pages import PAGES, ROOT, Block, blocks_of, run_gin
 
@@ -133,6 +134,20 @@ def test_a_block_that_fails_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_tables_of_pages_equal_results_files_and_code() -> None:
     tables.main(check=True)
+
+
+def test_every_table_of_results_names_a_command_that_there_is() -> None:
+    """A target of the Makefile, a module of the benchmarks, or a command of ``gin``."""
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    for name, table in descriptions.FIGURES.items():
+        program, *words = table.command.split()
+        match program:
+            case "make":
+                assert words[0] in targets, name
+            case "python":
+                assert importlib.util.find_spec(words[1]), name
+            case _:
+                assert program == "gin" and words[0] in COMMANDS, name
 
 
 def test_a_table_has_a_row_for_every_place_and_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

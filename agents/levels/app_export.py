@@ -266,7 +266,13 @@ def _card(file: AppFile) -> str:
     about = file.about
     early = "" if about["finished"] else f" of {POSITIONS:,}, since its time ran out"
     searches = "the level does, and is much stronger for it" if about["searches"] else "nor does the level"
-    return f"""# {file.name}, for apps
+    return f"""---
+library_name: ginenv
+license: mit
+tags: [gin-rummy, imperfect-information]
+---
+
+# {file.name}, for apps
 
 The gin rummy level {file.name} ({file.title}) as data that any language can read; docs/app.md of ginenv is the format.
 Level: sha256 `{about["level_sha256"]}`.
