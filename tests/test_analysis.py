@@ -79,6 +79,7 @@ def test_every_decision_is_observed_in_order_with_its_action(hand: Hand, found: 
             assert played.value is not None and each.candidates[0].value is not None and each.worlds == 8
             assert played.value - each.candidates[0].value == pytest.approx(played.difference, abs=3e-4)
             assert all((c.deadwood is not None) == (each.phase == "discard") for c in each.candidates)
+            assert all(bool(c.risk) == c.action.startswith("discard") for c in each.candidates)
     assert found.result == str(hand.outcome) and found.points[0] == 0 < found.points[1]
 
 
@@ -211,6 +212,25 @@ def test_luck_is_that_of_every_draw_from_the_stock(analyst: Analyst, hand: Hand,
         losses = [each.loss or 0.0 for each in found.decisions if each.seat == seat]
         assert side.loss == pytest.approx(sum(losses), abs=1e-3)
     assert found.sides[0].loss > found.sides[1].loss
+
+
+def test_a_discard_that_completes_a_meld_is_taken_and_lets_the_opponent_knock(analyst: Analyst) -> None:
+    # The opponent has taken a queen and holds low sets: it waits for another queen.
+    cards = deck("QD 9S 7C 5H 2D JC 8H KS 6D 4S", "AS AC 2S 2C 3S 3C QS AD 2H 3D", "QC", "KH")
+    hand = Hand.deal("eaai", deck=cards, starter=0, seed=0)
+    for words in ("pass", "take", "discard 3D"):
+        hand.push(words)
+    hand.push("stock")
+    risks = {}
+    for words in ("discard QD", "discard KS"):
+        candidates = analyst.decision(hand.view(), parse_action(words)).candidates
+        (risks[words],) = (each for each in candidates if each.action == words)
+    queen, king = risks.values()
+    assert queen.taken is not None and king.taken is not None and queen.taken > king.taken + 0.3
+    assert (queen.knock or 0.0) > (king.knock or 0.0)
+    for each in risks.values():
+        assert each.taken is not None and each.knock is not None and 0 <= each.knock <= each.taken <= 1
+        assert f"{100 * each.taken:.0f} %" in each.risk and f"{100 * each.knock:.0f} %" in each.risk
 
 
 def test_a_single_hand_is_valued_in_points(analyst: Analyst) -> None:
@@ -350,6 +370,7 @@ def test_gin_analyse_prints_what_was_found(home, hand, tmp_path, capsys):
     run("gin", "analyse", [*common, "--hand", "1"])
     text = " ".join(capsys.readouterr().out.split())
     assert "hand 1, Ann 0, formula 0" in text and "percent of the game" in text and "luck of the draws" in text
+    assert "of the opponent's possible hands, for a knock or gin in" in text
     run("gin", "analyse", [*common, "--mistakes"])
     text = capsys.readouterr().out
     assert "discard (" in text and "Ann: " in text

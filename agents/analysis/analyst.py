@@ -15,6 +15,7 @@ from agents.analysis.marks import MARKS, UNCLEAR, kind_of, mark_of
 from agents.arena.hand_value import shipped_value
 from agents.network.checkpoint import read_metadata
 from agents.network.player import SHIPPED
+from agents.search.discard_risk import discard_risks
 from agents.search.player import make_search
 from agents.search.world_values import BRANCH
 from agents.search.worlds import draw_worlds
@@ -132,6 +133,11 @@ class Analyst:
         policy = np.exp(found.candidates["cost"][0] - found.candidates["cost"])
         # Worlds share the opponent hands that were drawn, so the error has a part for how few of those have weight.
         shared = float(np.sqrt(1 + int(chosen["worlds"]) * (found.weights**2).sum()))
+        # Knocks are no discards: they have no risk.
+        discards = [
+            int(action) for action in found.candidates["action"] if action < KNOCK and v["phase"] == PHASE_DISCARD
+        ]
+        risks = dict(zip(discards, discard_risks(self._search, view, found, discards).round(4).tolist(), strict=True))
         candidates = [
             Candidate(
                 action_name(int(each["action"]), int(v["phase"])),
@@ -141,6 +147,7 @@ class Analyst:
                 _scaled(shared * each["error"], scale),
                 round(float(share / policy.sum()), 4),
                 _left(v, int(each["action"])) if v["phase"] == PHASE_DISCARD else None,
+                *risks.get(int(each["action"]), (None, None)),
             )
             for each, error, share in zip(found.candidates, found.errors, policy, strict=True)
         ]

@@ -30,6 +30,8 @@ class Candidate:
         difference_error: standard error of the difference, smaller than that of the values.
         policy: the action's probability among the candidates under the network without search; None for a lay-off.
         deadwood: for a discard, the deadwood that is left.
+        taken: for a discard, the probability that the opponent takes it, in the hands that it may hold.
+        knock: for a discard, the probability that the opponent takes it and may then knock or go gin at once.
     """
 
     action: str
@@ -39,6 +41,16 @@ class Candidate:
     difference_error: float
     policy: float | None = None
     deadwood: int | None = None
+    taken: float | None = None
+    knock: float | None = None
+
+    @property
+    def risk(self) -> str:
+        """What the opponent may make of a discard, in words; empty where that is not known."""
+        if self.taken is None or self.knock is None:
+            return ""
+        share, knock = 100 * self.taken, 100 * self.knock
+        return f"taken in {share:.0f} % of the opponent's possible hands, for a knock or gin in {knock:.0f} %"
 
 
 @dataclass(frozen=True)

@@ -124,7 +124,7 @@ def _table(title: str, headings: Sequence[str], numeric: Sequence[str]) -> Table
 def _hand_table(found: HandAnalysis, names: tuple[str, str]) -> Table:
     """A table of the hand's decisions that offered a choice, one per row."""
     title = f"hand {found.number}, {names[0]} {found.score[0]}, {names[1]} {found.score[1]}, {found.rules}"
-    table = _table(title, ("move", "", "hand", "played", "best", "cost", ""), ("move", "cost"))
+    table = _table(title, ("move", "", "hand", "played", "best", "cost", "risk", ""), ("move", "cost", "risk"))
     factor = 100 if found.unit == GAME else 1
     for each in found.decisions:
         if len(each.candidates) < 2:
@@ -132,11 +132,14 @@ def _hand_table(found: HandAnalysis, names: tuple[str, str]) -> Table:
         cost = "" if each.loss is None else f"{factor * max(each.loss, 0.0):.1f} ± {factor * each.error:.1f}"
         best = "" if each.best == each.played else each.best
         sign = f"{_SIGNS.get(each.mark, '')} {each.kind}".strip()
-        row = (str(each.move), names[each.seat], each.hand, each.played or "", best, cost, sign)
+        played = next((c for c in each.candidates if c.action == each.played), each.candidates[0])
+        risk = "" if played.taken is None else f"{100 * played.taken:.0f}/{100 * (played.knock or 0.0):.0f}"
+        row = (str(each.move), names[each.seat], each.hand, each.played or "", best, cost, risk, sign)
         table.add_row(*row, style=_STYLES.get(each.mark))
     unit = "percent of the game" if found.unit == GAME else "points"
     signs = ", ".join(f"{sign} {mark}" for mark, sign in _SIGNS.items())
-    table.caption = f"{found.result or 'in play'}; cost in {unit} with its standard error; {signs} (within its error)"
+    table.caption = f"{found.result or 'in play'}; cost in {unit} with its standard error; {signs} (within its error); "
+    table.caption += "risk: % of the opponent's possible hands that take the discard/may then knock or go gin"
     return table
 
 
@@ -145,8 +148,10 @@ def _lines(found: HandAnalysis, names: tuple[str, str]) -> Iterator[str]:
     factor, unit, of_all = (100, " %", " % of the game") if found.unit == GAME else (1, " points", " points")
     for each in found.mistakes():
         at, times = each.decision, f", {len(each.moves)} times" * (len(each.moves) > 1)
+        compared = [each for each in at.candidates if each.risk and each.action in (at.played, at.best)]
+        risks = "".join(f" {each.action.capitalize()}: {each.risk}." for each in compared)
         cost = f"{_SIGNS[at.mark]} {factor * (at.loss or 0.0):.1f}{unit}{times}"
-        yield f"move {at.move}, {names[at.seat]}: {at.played} ({cost}). Better: {at.best}. {at.reason}"
+        yield f"move {at.move}, {names[at.seat]}: {at.played} ({cost}). Better: {at.best}. {at.reason}{risks}"
     for name, side in zip(names, found.sides, strict=True):
         luck = "" if side.luck is None else f"; luck of the draws {factor * side.luck:+.1f}{of_all}"
         yield f"{name}: {side.decisions} decisions cost {factor * side.loss:.1f}{of_all} ({side.marks_text}){luck}"
