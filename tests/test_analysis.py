@@ -11,7 +11,7 @@ from agents.analysis import KINDS, Analyst, HandAnalysis, deal_and_play, read_ha
 from agents.analysis.marks import kind_of, mark_of
 from agents.arena.hand_value import shipped_value
 from agents.cli import run
-from agents.play.review import analyse_games, analysed, mistakes
+from agents.play.review import analyse_games, analysed, mistakes, mistakes_by_hand
 from agents.play.store import Home
 from ginenv.engine.actions import (
     KNOCK,
@@ -354,6 +354,15 @@ def test_the_list_of_mistakes_is_ones_own_over_all_games(analyst: Analyst, home:
     assert listed[0].opponent == "formula" and json.dumps(listed[0].to_json())
     for kind in KINDS:
         assert mistakes(home, "Ann", kind) == [each for each in listed if each.kind == kind]
+    lines = mistakes_by_hand(home, "Ann")
+    assert list(lines) == ["draws", "discards", "knocks"] and {len(each) for each in lines.values()} == {
+        count + second.hands
+    }
+    early = [
+        each for each in listed if each.game == home.games("Ann")[0].id and each.hand == 2 and each.kind == "discard"
+    ]
+    assert lines["discards"][1] == len(early) and sum(lines["draws"]) == len(mistakes(home, "Ann", "draw"))
+    assert sum(lines["knocks"]) == sum(each.kind.startswith("knock") for each in listed)
     with refuses(GinError, "kind", *KINDS):
         mistakes(home, "Ann", "blunder")
     each = listed[0]

@@ -11,6 +11,9 @@ import pytest
 
 pytest.importorskip("playwright", reason="playwright is not installed")
 
+from agents.analysis import Analyst
+from agents.play.review import analyse_games
+from ginenv.tables.players import make_player
 from tests.support.browser import Table, Visitor
 from tests.support.scale import SCALE
 from tests.support.session_scenes import FITS, KNOCKS, NO_MELD, deck, prepared
@@ -108,6 +111,28 @@ def test_no_page_scrolls_sideways_on_a_phone_or_fetches_anything_elsewhere(table
     assert len(urls) > 10 and all(url.startswith((there.address, "data:")) for url in urls), (
         "nothing is fetched elsewhere"
     )
+
+
+def test_the_statistics_fit_a_phone(table, sit):
+    there = table(rules="eaai,target=0", opponent="simple")
+    session, decent = there.person.session, make_player("random")
+    for _ in range(4):
+        session.new_game()
+        session.go_on()
+        while not session.hand.is_over:
+            session.play(int(decent.act(session.hand.view(session.seat))[0]))
+            session.go_on()
+    analyse_games(there.people.home, "Ann", Analyst(2))
+    page = sit(there, width=390, height=664).page
+    page.goto(there.entrance)
+    page.goto(there.address + "/statistics")
+    assert page.locator("figure svg").count() == 2
+    wide = page.evaluate(
+        "[...document.querySelectorAll('main, main *:not(thead, thead *)')].filter(each => each.getBoundingClientRect().right > 390"
+        " || each.getBoundingClientRect().left < 0 || (each.scrollWidth > each.clientWidth + 1"
+        " && getComputedStyle(each).overflowX !== 'visible' && !each.closest('.hush'))).map(each => each.outerHTML.slice(0, 120))"
+    )
+    assert not wide, wide
 
 
 SIZES = [(1280, 720), (1440, 900), (1920, 1080), (768, 1024), (390, 664)]

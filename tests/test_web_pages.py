@@ -176,6 +176,8 @@ def test_mistakes_are_listed_and_lead_to_their_positions(guest, few_worlds):
         assert f"move {place.rpartition('=')[2]}. Ann:" in plain(first) and 'class="reason"' in first
         (place,) = re.findall(r'id="next-mistake"[^>]*href="([^"]*)"', first)
     assert seen == [address for address, _ in links]
+    plotted = ann.get("/statistics")
+    assert ("mistakes per analysed hand over time" in plotted) == (len(ann.person.session.file.games()) > 1)
     kinds = {name: int(count) for name, count in re.findall(r">(draw|discard|spread|lay-off) \((\d+)\)", shown)}
     assert len(re.findall("move=", ann.get("/mistakes?kind=draw"))) == kinds["draw"]
     assert ann.client.get("/mistakes?kind=foo").status_code == 400

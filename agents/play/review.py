@@ -14,6 +14,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import threading
+from collections import Counter
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -136,14 +137,21 @@ def analyse_games(home: Home, player: str, analyst: Analyst, progress: Progress 
     return len(missing)
 
 
-def num_analysed(home: Home, player: str) -> int:
-    """How many hands of a player's own games have been analysed."""
+def analysed_hands(home: Home, player: str) -> list[tuple[int, int]]:
+    """The hands of a player's own games that have been analysed, the oldest first: the game's id, and the hand's number in it."""
     rows = home.database.rows(
-        "SELECT count(DISTINCT analysis.game || '.' || analysis.hand) AS hands FROM analysis JOIN game ON game.id = analysis.game "
-        "JOIN player ON player.id = game.player WHERE player.name = ? AND game.seat IS NOT NULL",
+        "SELECT DISTINCT analysis.game, analysis.hand FROM analysis JOIN game ON game.id = analysis.game "
+        "JOIN player ON player.id = game.player WHERE player.name = ? AND game.seat IS NOT NULL ORDER BY game.begun, game.id, hand",
         home.canonical_name(player),
     )
-    return rows[0]["hands"]
+    return [(row["game"], row["hand"]) for row in rows]
+
+
+def mistakes_by_hand(home: Home, player: str) -> dict[str, list[int]]:
+    """How many mistakes a player has made in each of the ``analysed_hands``: in draws, in discards, and in knocks of both kinds."""
+    hands = analysed_hands(home, player)
+    counts = Counter((each.game, each.hand, each.kind.partition(" ")[0]) for each in mistakes(home, player))
+    return {f"{kind}s": [counts[*hand, kind] for hand in hands] for kind in ("draw", "discard", "knock")}
 
 
 def mistakes(home: Home, player: str, kind: str = "") -> list[StoredMistake]:

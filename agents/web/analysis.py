@@ -12,7 +12,7 @@ from starlette.responses import Response
 from agents.analysis import KINDS, Decision, HandAnalysis, Mistake
 from agents.play.display_names import display_opponent
 from agents.play.moves import count
-from agents.play.review import analyse_games, analysed, mistakes, num_analysed, shared_analyst
+from agents.play.review import analyse_games, analysed, analysed_hands, mistakes, shared_analyst
 from agents.web.pages import belief_map, table_picture
 from agents.web.request import Request
 from ginenv.engine.cards import mask_of, parse_cards
@@ -173,7 +173,7 @@ def mistakes_page(request: Request) -> Response:
         kind=kind,
         kinds=KINDS,
         numbers=Counter(each.kind for each in found),
-        hands=num_analysed(home, person.name),
+        hands=len(analysed_hands(home, person.name)),
         mistakes=[each for each in found if kind in ("", each.kind)],
         here="/mistakes",
     )

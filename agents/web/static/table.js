@@ -168,17 +168,13 @@
 
   // After an answer, keyboard users keep their focus, and screen readers read out what happened.
   let focused = null;
-  let scrolled = 0;
   document.addEventListener("htmx:beforeSwap", () => {
-    scrolled = document.querySelector(".pan")?.scrollLeft ?? 0;
     const active = document.activeElement;
     focused = active && active !== document.body && active.closest("#table, #steps") ? active.id || "?" : null;
   });
   document.addEventListener("htmx:afterSettle", () => {
     const messages = ["messages", "outcome", "decision"].map((id) => document.getElementById(id)?.textContent ?? "").join(" ").trim();
     if (messages) document.getElementById("live").textContent = messages;
-    // A picture wider than the screen keeps its scroll position.
-    document.querySelector(".pan")?.scrollTo(scrolled, 0);
     if (focused === null) return;
     const next = document.getElementById(focused);
     if (next && !next.disabled) next.focus();
