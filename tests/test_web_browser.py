@@ -135,6 +135,26 @@ def test_the_statistics_fit_a_phone(table, sit):
     assert not wide, wide
 
 
+def test_verdict_and_hands_are_above_the_fold_of_every_decision(table, sit, monkeypatch):
+    monkeypatch.setattr("agents.play.review.WORLDS", 8)
+    there = table(prepared("ht1", deck(KNOCKS, FITS, "KD", "KC"), 1))
+    person = sit(there, height=720)
+    page = person.page
+    person.begin()
+    while not there.person.session.hand.is_over:
+        person.move()
+    page.locator("#outcome").wait_for()
+    page.goto(there.address + "/analysis")
+    page.locator(".analysis").wait_for()
+    for move in page.locator("ol.moves li").evaluate_all("items => items.map(each => each.value)"):
+        page.goto(f"{page.url.partition('&move=')[0]}&move={move}")
+        page.locator(f"#move-{move}[aria-current]").wait_for()
+        for part in ("#decision", ".reason", ".position .pictures svg"):
+            box = page.locator(part).bounding_box()
+            assert box["height"] > 20 and box["y"] + box["height"] <= 720, (move, part, box)
+        assert page.locator(".position .pictures svg").bounding_box()["height"] > 300
+
+
 SIZES = [(1280, 720), (1440, 900), (1920, 1080), (768, 1024), (390, 664)]
 # Where every button and every card of the hand is, how far the table reaches, and what can be scrolled.
 LOOK = """() => {
