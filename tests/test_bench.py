@@ -40,3 +40,27 @@ def test_a_time_limit_leaves_the_pairs_that_are_over(tmp_path: Path, monkeypatch
     with refuses(SystemExit):
         run(tmp_path / "nothing.json", "--minutes", "0.1")
     assert not (tmp_path / "nothing.json").exists()
+
+
+def test_an_interrupted_benchmark_goes_on_to_the_same_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench, "PAIRS", 4)
+    monkeypatch.setattr(bench, "OPPONENTS", ("simple", "camper"))
+    complete = run(tmp_path / "a.json")
+    played: list[str] = []
+
+    def stopping(player: str, opponent: str, **options: object) -> object:
+        if played == ["simple"]:
+            raise KeyboardInterrupt
+        played.append(opponent)
+        return matches.play_match(player, opponent, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(bench, "play_match", stopping)
+    with pytest.raises((KeyboardInterrupt, SystemExit)):
+        run(tmp_path / "b.json")
+    assert not (tmp_path / "b.json").exists()
+    played.clear()
+    again = run(tmp_path / "b.json")
+    # The first match was kept; afterwards, nothing is left of the parts.
+    assert played == ["camper"] and [path.name for path in sorted(tmp_path.iterdir())] == ["a.json", "b.json"]
+    del complete["command"], again["command"]
+    assert again == complete

@@ -115,7 +115,6 @@ def test_blocks_of_a_tournament_have_salts_of_their_own_and_built_in_players_non
     assert matches[1, 2].salts == [] and len(set(salts)) == len(salts) == 4
     assert guess(lines(), range(2001)) == {}
     assert guess(lines(), [salted(salt, "deals", 3) for salt in salts])
-    assert not any(salt in (tmp_path / "out" / "tournament.json").read_text() for salt in salts)
 
 
 def test_no_seeded_game_at_the_table_against_a_program(program, tmp_path):

@@ -1,7 +1,8 @@
 """``gin rate``: what a few hands say on the ladder, how a rating goes on, and what is told of programs."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -61,22 +62,53 @@ def test_a_larger_budget_goes_on_and_keeps_what_was_played(tmp_path, capsys):
     assert fresh.to_dict()["rating"] == rating and [asdict(block) for block in fresh.blocks] == second["blocks"]
 
 
+def test_an_interrupted_rating_goes_on_to_the_same_figures(tmp_path, monkeypatch):
+    def figures(name):
+        rate(RateConfig(player=STYLE, budget="20-hands", block=10, worlds=0, out=tmp_path / name / "rating.json"))
+        found = json.loads((tmp_path / name / "rating.json").read_text())
+        return [found[key] for key in ("rating", "between", "points", "decisions")]
+
+    complete = figures("complete")
+    with monkeypatch.context() as patched:
+        # Of the second block, two of five pairs are over when the interrupt comes.
+        patched.setattr("agents.cli.rate.play_block", lambda *args: first_pairs(*args, 2 if args[3] else 5))
+        patched.setattr("agents.cli.rate.ShortRating.steps", limited(ShortRating.steps, 2))
+        assert figures("stopped") != complete
+    assert figures("stopped") == complete
+
+
+def first_pairs(player, opponent, settings, first, pairs, tick, finished):
+    block, hands = play_block(player, opponent, settings, first, finished, tick)
+    return replace(block, wanted=pairs), hands
+
+
+def limited(steps, count):
+    return lambda *args: islice(steps(*args), count)
+
+
+@pytest.mark.parametrize("changes", [{"player": "simple"}, {"seed": 3}, {"worlds": 8}])
+def test_other_ratings_in_the_directory_are_left_alone(tmp_path, monkeypatch, changes):
+    settings = {"player": STYLE, "budget": "2-hands", "block": 2, "worlds": 0, "out": tmp_path / "rating.json"}
+    rate(RateConfig(**settings))
+    monkeypatch.setattr("agents.cli.rate._play", lambda *args: "nothing was to be played")
+    rate(RateConfig(**settings))
+    with refuses(GinError, "nothing was"):
+        rate(RateConfig(**settings | changes))
+
+
 @pytest.mark.parametrize(
     ("changes", "facts"),
     [
         ({"budget": "an hour"}, ["60-hands"]),
-        ({"player": "simple"}, ["simple", "player"]),
-        ({"seed": 3}, ["seed", "3"]),
         ({"player": "simpel"}, ["simpel", "simple"]),
         ({"player": "level-2:learn=true"}, ["learn=true"]),
     ],
 )
 def test_what_cannot_be_rated_is_refused(tmp_path, changes, facts):
     path = tmp_path / "rating.json"
-    path.write_text(json.dumps({"player": STYLE, "seed": 0, "worlds": 0, "blocks": []}))
     with refuses(GinError, *facts):
         rate(RateConfig(**{"player": STYLE, "worlds": 0, "out": path} | changes))
-    assert json.loads(path.read_text())["blocks"] == []
+    assert not path.exists()
 
 
 # Draws from the stock and discards its first card. Its second argument says when it fails, and how.
@@ -121,14 +153,16 @@ def test_illegal_actions_are_counted_under_the_short_name(tmp_path, program, mon
     assert found["seconds_per_decision"] > 0
 
 
-def test_a_program_that_breaks_costs_no_rating(tmp_path, program):
+def test_a_program_that_breaks_costs_no_rating(tmp_path, program, monkeypatch):
     path = tmp_path / "rating.json"
     with refuses(GinError, "crash", "endpoint"):
         rate(RateConfig(player=program("crash"), budget="4-hands", block=4, worlds=0, out=path))
     assert not path.exists()
-    rate(RateConfig(player=STYLE, budget="2-hands", block=2, worlds=0, out=path))
+    # What was played before it broke is kept.
+    with monkeypatch.context() as patched:
+        patched.setattr("agents.cli.rate.play_block", lambda _, *args: play_block(STYLE, *args))
+        rate(RateConfig(player=program("crash"), budget="2-hands", block=2, worlds=0, out=path))
     saved = json.loads(path.read_text())
-    path.write_text(json.dumps(saved | {"player": program("crash")}))
     with refuses(GinError, "crash"):
         rate(RateConfig(player=program("crash"), budget="6-hands", block=4, worlds=0, out=path))
     assert json.loads(path.read_text())["blocks"] == saved["blocks"]

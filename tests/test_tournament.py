@@ -10,6 +10,7 @@ import evaluate
 from agents.arena import play_match
 from agents.arena.configs import TournamentConfig
 from agents.arena.executors import process_pool
+from agents.arena.matches import play_part
 from agents.arena.tournament import Tournament
 from agents.estimates import proportion
 from agents.network.checkpoint import save_checkpoint
@@ -73,7 +74,7 @@ def test_a_tournament_with_a_level_that_learns_counts_its_series(tmp_path):
     players = {"pupil": "level-1:learn=true", "easy": "easy", "simple": "simple"}
     with refuses(GinError, "level-1:learn=true", 10, 2):
         Tournament(config(tmp_path, players=players))
-    assert not (tmp_path / "tournament.json").exists()
+    assert not (tmp_path / "parts").exists()
     tournament = Tournament(config(tmp_path, players=players, block=2, unit="hands"))
     assert tournament.play()
     standings = tournament.standings()
@@ -131,17 +132,32 @@ def test_a_killed_process_ends_a_tournament(tmp_path):
     assert 0 < tournament.standings().missing < 40
 
 
-def test_a_directory_with_another_tournament_is_refused(tmp_path):
-    Tournament(config(tmp_path))
-    with refuses(GinError, tmp_path, "seed 3, not 4"):
-        Tournament(config(tmp_path, seed=4))
-    with refuses(GinError, tmp_path, "pairs 20, not 24"):
-        Tournament(config(tmp_path, pairs=24))
+def missing(out, **changes):
+    return Tournament(config(out, **changes)).standings().missing
+
+
+def test_blocks_are_of_their_settings_and_players_alone(complete):
+    out = complete.config.out
+    assert missing(out) == 0 and missing(out, title="another", resamples=20, batch=3) == 0
+    # More pairs or players leave what was played; another seed or rules have blocks of their own.
+    assert missing(out, pairs=30) == 3 and missing(out, players={**complete.config.players, "camper": "camper"}) == 6
+    assert missing(out, seed=4) == missing(out, rules="gc") == missing(out, unit="hands") == 6
+    # A changed program is known by a new name.
+    assert missing(out, players={"easy": "easy", "another": "simple", "formula": "formula"}) == 4
+    first = next(iter(sorted((out / "parts").iterdir())))
+    content = first.read_bytes()
+    first.write_bytes(content[:100])
+    assert missing(out) == 1
+    first.write_bytes(content)
+
+
+def test_a_directory_of_other_files_is_refused(tmp_path):
     with refuses(GinError, 2, "players"):
         Tournament(config(tmp_path / "other", players={"easy": "easy"}))
     (tmp_path / "file").touch()
-    with refuses(GinError, tmp_path / "file"):
-        Tournament(config(tmp_path / "file" / "out"))
+    for out in (tmp_path, tmp_path / "file" / "out"):
+        with refuses(GinError, out):
+            Tournament(config(out))
 
 
 def save(path, seed):
@@ -151,26 +167,25 @@ def save(path, seed):
 
 
 @pytest.mark.parametrize(
-    ("player", "change", "differs"),
+    ("player", "change"),
     [
-        ("CHECKPOINT", lambda patch, path: save(path, 2), "versions_of"),
-        (
-            "search:worlds=2",
-            lambda patch, path: patch.setattr("agents.search.player.SearchConfig", Bolder),
-            "versions_of",
-        ),
-        ("easy", lambda patch, _: patch.setitem(PRESETS, "eaai", PRESETS["eaai"].replace(gin_bonus=20)), "rules_hash"),
+        ("CHECKPOINT", lambda patch, path: save(path, 2)),
+        ("search:worlds=2", lambda patch, path: patch.setattr("agents.search.player.SearchConfig", Bolder)),
+        ("easy", lambda patch, _: patch.setitem(PRESETS, "eaai", PRESETS["eaai"].replace(gin_bonus=20))),
     ],
 )
-def test_a_directory_whose_player_or_rules_have_changed_is_another(player, change, differs, tmp_path, monkeypatch):
+def test_blocks_of_a_player_or_rules_that_have_changed_are_not_found(player, change, tmp_path, monkeypatch):
     checkpoint = tmp_path / "checkpoint"
     players = {"simple": "simple", "other": player.replace("CHECKPOINT", str(checkpoint))}
-    for _ in range(2):
-        save(checkpoint, 1)
-        Tournament(config(tmp_path / "out", players=players))
+    save(checkpoint, 1)
+    tournament = Tournament(config(tmp_path / "out", players=players))
+    # How a block was played does not matter here.
+    for block in tournament.blocks():
+        tournament.save(block, play_part(("random", "random"), tournament.settings, block.first, block.pairs))
+    save(checkpoint, 1)
+    assert missing(tmp_path / "out", players=players) == 0
     change(monkeypatch, checkpoint)
-    with refuses(GinError, tmp_path / "out", differs):
-        Tournament(config(tmp_path / "out", players=players))
+    assert missing(tmp_path / "out", players=players) == len(tournament.blocks())
 
 
 class Bolder(SearchConfig):

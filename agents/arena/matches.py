@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from agents.arena.hand_value import shipped_value
 from agents.arena.lockstep import FORFEIT_POINTS, Lockstep, Observer, mirrored_jobs
 from agents.arena.luck import LuckMeter
 from agents.arena.results import MatchResult, add_stats
-from agents.arena.statistics import Statistics
+from agents.arena.statistics import GAME_RESULT, PLAY_STATS, Statistics
 from agents.deal_streams import Domain, new_salt, salted
 from agents.interrupts import allow_interrupts, defer_interrupts
 from agents.programs.player import BotLimits, OutsidePlayer, forfeiting
@@ -79,6 +79,14 @@ class MatchSettings:
         check_integer("seed", self.seed, 0)
         # Raises if the salt is malformed.
         self.deals_seed()
+
+    @property
+    def decisive(self) -> dict[str, Any]:
+        """What the result of given pairs depends on besides the players, as JSON values; so does how it is stored."""
+        values = {name: getattr(self, name) for name in ("unit", "seed", "domain", "forfeit", "salt")}
+        luck = shipped_value().version if self.luck else ""
+        stored = f"{GAME_RESULT}{PLAY_STATS}"
+        return values | {"rules": self.rules.hash, "limits": asdict(self.limits), "luck": luck, "stored": stored}
 
     def deals_seed(self) -> int:
         """The seed of the deals, with the salt mixed in if there is one."""

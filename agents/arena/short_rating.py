@@ -33,6 +33,7 @@ class Block:
         salt: mixed into the seed of the deals where a program plays.
         faults: faults of a program: kind, count, forfeits, and the first case in words.
         losses: what the decisions cost, by kind (``agents.analysis.losses``); empty where they were not analysed.
+        wanted: pairs that it was to have; after an interrupt, the next block is the rest of it.
     """
 
     opponent: str
@@ -42,6 +43,7 @@ class Block:
     salt: str = ""
     faults: list[dict[str, Any]] = field(default_factory=list)
     losses: dict[str, list[float]] = field(default_factory=dict)
+    wanted: int = 0
 
 
 class _FinalStates(Observer):
@@ -76,6 +78,7 @@ def play_block(
         seconds=round(min(float(part.seconds[0]), time.perf_counter() - began), 3),
         salt=part.salt,
         faults=part.faults,
+        wanted=pairs,
     )
     states = [(final.states[job], job % 2) for job in range(len(part.games))]
     hands = [(Hand(state), seat) for state, seat in states if state["end"][0] != End.NOT_OVER]
@@ -121,8 +124,12 @@ class ShortRating:
             block: pairs in a block.
         """
         while self.pairs < pairs:
+            last = self.blocks[-1] if self.blocks else None
             count = min(block, pairs - self.pairs)
-            yield self.ladder.next_rung(self.played(), count, self.player), count
+            if last and len(last.margins) < last.wanted:
+                yield last.opponent, min(last.wanted - len(last.margins), count)
+            else:
+                yield self.ladder.next_rung(self.played(), count, self.player), count
 
     def to_dict(self) -> dict[str, Any]:
         """Rating, sums over all blocks, and the blocks."""

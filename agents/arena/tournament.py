@@ -1,7 +1,7 @@
-"""Everyone against everyone, in blocks of pairs that are kept as files.
+"""Everyone against everyone, in blocks of pairs that are kept as parts (``agents.parts``).
 
-So a long tournament can be stopped and resumed: the same tournament, started again in the same directory, continues. A block is one
-task of an executor, whose processes may be on other machines.
+So a long tournament can be stopped and resumed: the same command continues, also with more pairs or players, and plays what is missing. A
+block is one task of an executor, whose processes may be on other machines.
 """
 
 from __future__ import annotations
@@ -9,25 +9,21 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import itertools
-import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
-
-import numpy as np
 
 from agents.arena.configs import TournamentConfig
 from agents.arena.executors import run_tasks
 from agents.arena.matches import MatchSettings, Part, Side, check_names, join_parts, learns, play_part, read_side
 from agents.arena.results import MatchResult, add_stats, rates, versions
-from agents.arena.statistics import GAME_RESULT, PLAY_STATS
 from agents.estimates import Estimate
-from agents.files import check_own, parse_json, read_json_object, write_atomic, write_json, writing
+from agents.files import check_own, writing
 from agents.interrupts import defer_interrupts
+from agents.parts import Parts
 from agents.rating import bradley_terry, rating_dict
 from ginenv.errors import GinError, quoted
 from ginenv.tables.player_names import PlayerSpec
@@ -46,30 +42,25 @@ class Block:
     first: int
     pairs: int
 
-    @property
-    def file_name(self) -> str:
-        """The file that the block is kept in."""
-        return f"{self.a:03}-{self.b:03}-{self.first:07}.npz"
 
-
-def _version_of(side: Side, players: Sequence[Player]) -> dict[str, Any]:
+def version_of(side: Side, *made: Player) -> dict[str, Any]:
     """What a player's name refers to and may be another player later: hashes of files, and the settings of a search.
 
     Args:
         side: the parsed name.
-        players: the player as it was made; none for a program.
+        made: the player as it was made; none for a program.
     """
     if not isinstance(side, PlayerSpec) or side.kind == "cmd":
         return {}
     hashes: dict[str, Any] = {}
     # Includes the current defaults of settings that are left out.
-    if settings := getattr(players[0], "search_settings", None):
+    if settings := getattr(made[0], "search_settings", None):
         hashes[side.text] = settings
     if side.kind == "py":
         source = sys.modules[side.argument.partition(":")[0]].__file__
         hashes[side.argument] = hashlib.sha256(Path(str(source)).read_bytes()).hexdigest()
     # A player that is more than a checkpoint has a digest of its own.
-    if level := getattr(players[0], "level", None):
+    if level := getattr(made[0], "level", None):
         hashes[side.argument or side.kind] = str(level.digest)
     for place in ("network" if side.kind == "network" else side.argument, *side.options.values()):
         if place not in hashes and place and (place == side.kind or (Path(place) / "checkpoint.json").is_file()):
@@ -88,7 +79,7 @@ class Tournament:
         config: the tournament's settings.
 
     Raises:
-        GinError: if a name does not exist, or the directory holds another tournament or cannot be used.
+        GinError: if a name does not exist, or the directory holds other files or cannot be used.
     """
 
     def __init__(self, config: TournamentConfig):
@@ -98,46 +89,19 @@ class Tournament:
         self.names = list(config.players)
         self.specs = list(config.players.values())
         self.sides = [read_side(spec) for spec in self.specs]
-        made = {spec: check_names(side) for spec, side in zip(self.specs, self.sides, strict=True)}
-        self.learners = [spec for spec, players in made.items() if any(map(learns, players))]
-        self.versions_of: dict[str, Any] = {}
-        for spec, side in zip(self.specs, self.sides, strict=True):
-            self.versions_of |= _version_of(side, made[spec])
+        made = [check_names(side) for side in self.sides]
+        self.learners = [spec for spec, players in zip(self.specs, made, strict=True) if any(map(learns, players))]
+        self.versions = [version_of(side, *players) for side, players in zip(self.sides, made, strict=True)]
         self.settings = config.match_settings(config.unit)
-        self.directory = config.out
         if self.learners and config.pairs < _LEARNERS_BLOCKS * config.block:
             raise GinError(
                 f"{quoted(self.learners[0])} learns: its memory lasts for a block of pairs and intervals are over blocks, so at least "
                 f"{_LEARNERS_BLOCKS} blocks are needed, not {-(-config.pairs // config.block)}; choose more pairs or a smaller block"
             )
-        self._claim()
-
-    def _claim(self) -> None:
-        """Claims the directory; raises if it holds another tournament, because the blocks of both would be mixed."""
-        played = {key: value for key, value in self.config.model_dump(mode="json").items() if key not in _FREE}
-        played["rules_hash"] = self.settings.rules.hash
-        played["versions_of"] = self.versions_of
-        digest = hashlib.sha256(json.dumps(played, sort_keys=True).encode()).hexdigest()[:12]
-        path = self.directory / "tournament.json"
-        if path.exists():
-            claim = read_json_object(path, str(self.directory))
-            if claim.get("hash") != digest:
-                stored = claim.get("config") or {}
-                others = [
-                    f"{key} {quoted(stored.get(key))}, not {quoted(played.get(key))}"
-                    for key in sorted({*stored, *played})
-                    if stored.get(key) != played.get(key)
-                ]
-                raise GinError(
-                    f"{self.directory} holds another tournament ({claim.get('hash')}, not {digest}; "
-                    f"other: {'; '.join(others)}); choose another out"
-                )
-        else:
-            check_own(self.directory, "directory of a tournament", path.name)
-            with writing(path):
-                write_json(path, {"hash": digest, "config": played, "versions": versions()})
-        with writing(self.directory):
-            (self.directory / "blocks").mkdir(parents=True, exist_ok=True)
+        check_own(config.out, "directory of a tournament", "parts", "results.json")
+        self.parts = Parts(config.out / "parts", **self.settings.decisive)
+        with writing(config.out):
+            self.parts.directory.mkdir(parents=True, exist_ok=True)
 
     def blocks(self) -> list[Block]:
         """All blocks: the first block of every match before any second block, so that a stopped tournament is even."""
@@ -148,9 +112,6 @@ class Tournament:
             for first in firsts
             for a, b in matches
         ]
-
-    def _path(self, block: Block) -> Path:
-        return self.directory / "blocks" / block.file_name
 
     def play(self, tick: Callable[[int], None] = lambda done: None, executor: Executor | None = None) -> bool:
         """Plays the missing blocks until the last one or an interrupt.
@@ -163,7 +124,7 @@ class Tournament:
             Whether all blocks have been played.
         """
         blocks = self.blocks()
-        waiting = [block for block in blocks if not self._path(block).exists()]
+        waiting = [block for block in blocks if self.load(block) is None]
         tasks = [self._task(block) for block in waiting]
         done = len(blocks) - len(waiting)
         tick(done)
@@ -185,36 +146,19 @@ class Tournament:
         """What ``play_part`` needs to play a block."""
         return (self.sides[block.a], self.sides[block.b]), (self.settings, block.first, block.pairs)
 
+    def _depends(self, block: Block) -> dict[str, Any]:
+        """What a block's result depends on besides the settings; a program that has changed is known by another name."""
+        players = [[self.names[number], self.specs[number], self.versions[number]] for number in (block.a, block.b)]
+        return {"players": players, "first": block.first, "pairs": block.pairs}
+
     def save(self, block: Block, part: Part) -> None:
-        """Keeps the results of a block that has been played."""
-        luck = np.zeros((0, 2)) if part.luck is None else part.luck
-        faults = np.frombuffer(json.dumps(part.faults).encode(), np.uint8)
+        """Keeps the results of a block that has been played; only now its salt, which a program could read from the disk while it plays."""
+        self.parts.save(vars(part), **self._depends(block))
 
-        # The salt of a block is written only after the block is played: a program could read it from the disk while it plays.
-        salt = np.frombuffer(part.salt.encode(), np.uint8)
-
-        def write(temporary: str) -> None:
-            with open(temporary, "wb") as file:
-                np.savez_compressed(
-                    file, games=part.games, stats=part.stats, seconds=part.seconds, luck=luck, faults=faults, salt=salt
-                )
-
-        with writing(self._path(block)):
-            write_atomic(self._path(block), write)
-
-    def _load(self, block: Block) -> Part:
-        path = self._path(block)
-        try:
-            with np.load(path, allow_pickle=False) as stored:
-                luck = stored["luck"] if len(stored["luck"]) else None
-                faults = parse_json(stored["faults"].tobytes())
-                salt = stored["salt"].tobytes().decode("ascii", "replace")
-                part = Part(stored["games"], stored["stats"], stored["seconds"], faults, luck, salt=salt)
-        except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
-            raise GinError(f"the block {path} is damaged ({error}); without this file it is played again") from None
-        if part.games.dtype != GAME_RESULT or part.stats.dtype != PLAY_STATS or len(part.games) != 2 * block.pairs:
-            raise GinError(f"the block {path} is of another version; without this file it is played again")
-        return part
+    def load(self, block: Block) -> Part | None:
+        """The results of a block, if it has been played."""
+        stored = self.parts.load(**self._depends(block))
+        return None if stored is None else Part(**stored)
 
     def _series(self, a: int, b: int) -> int:
         """Number of pairs in a series of this match: a block if one of the two players learns, else 0."""
@@ -225,10 +169,11 @@ class Tournament:
         parts: dict[tuple[int, int], list[Part]] = {}
         missing = 0
         for block in self.blocks():
-            if self._path(block).exists():
-                parts.setdefault((block.a, block.b), []).append(self._load(block))
-            else:
+            part = self.load(block)
+            if part is None:
                 missing += 1
+            else:
+                parts.setdefault((block.a, block.b), []).append(part)
         matches = {
             (a, b): join_parts(
                 (self.names[a], self.names[b]), self.settings, found, self.config.pairs, self._series(a, b)
@@ -240,11 +185,8 @@ class Tournament:
             result.faults = [
                 {**fault, "player": called.get(fault["player"], fault["player"])} for fault in result.faults
             ]
-        return Standings(self.names, self.specs, matches, missing, self.config, self.versions_of)
-
-
-# Settings that change no result.
-_FREE = ("batch", "out", "resamples")
+        versions_of = {name: value for version in self.versions for name, value in version.items()}
+        return Standings(self.names, self.specs, matches, missing, self.config, versions_of)
 
 
 @dataclass

@@ -13,11 +13,13 @@ from pydantic import Field
 
 from agents.arena.configs import Processes
 from agents.arena.executors import open_executor
-from agents.arena.matches import MatchSettings, check_names, play_match
+from agents.arena.matches import MatchSettings, check_names, play_match, read_side
 from agents.arena.results import MatchResult
+from agents.arena.tournament import version_of
 from agents.estimates import Estimate, ratio
 from agents.files import check_writable, write_json, writing
 from agents.interrupts import defer_interrupts
+from agents.parts import Parts
 from agents.programs.player import BotLimits
 from agents.reports.terminal import (
     check_forfeits,
@@ -60,36 +62,43 @@ class BenchConfig(Processes):
 def bench(config: BenchConfig, details: bool = False) -> None:
     """Plays a player against six fixed opponents on fixed mirrored deals; the mean share of games, less luck, is its score.
 
-    The figures repeat to the digit, unless the time limit ends a match. Files of this command are rows of the leaderboard.
+    The figures repeat to the digit, unless the time limit ends a match. After Ctrl-C the same command goes on with the matches that are
+    left. Files of this command are rows of the leaderboard.
 
     Args:
         config: the player.
         details: also show how it plays.
     """
     check_writable(config.out)
-    check_names(config.player, *OPPONENTS)
     console = plain_console()
     # Few games at once, so that some are over when the time is.
     settings = MatchSettings(seed=SEED, batch=256, limits=BotLimits.for_lines(config.seconds))
     results: list[MatchResult] = []
+    parts = Parts(
+        config.out.with_suffix(".parts"),
+        players=[(name, version_of(read_side(name), *check_names(name))) for name in (config.player, *OPPONENTS)],
+        minutes=config.minutes,
+        **settings.decisive,
+    )
     with defer_interrupts() as interrupts:
         with open_executor(config.workers) as executor:
             for number, opponent in enumerate(OPPONENTS):
+                stored = parts.load(against=opponent)
+                if stored is not None:
+                    results.append(MatchResult(rules=settings.rules, **stored))
+                    continue
                 until = time.monotonic() + 60 * config.minutes / len(OPPONENTS)
                 with progress_bar(console, 2 * PAIRS, f"{number + 1} of {len(OPPONENTS)}: {opponent}") as tick:
                     progress = _until(until, tick)
-                    results.append(
-                        play_match(
-                            config.player,
-                            opponent,
-                            pairs=PAIRS,
-                            executor=executor,
-                            progress=progress,
-                            settings=settings,
-                        )
+                    result = play_match(
+                        config.player, opponent, pairs=PAIRS, executor=executor, progress=progress, settings=settings
                     )
                 if interrupts.requested:
-                    raise KeyboardInterrupt(f"{number} of {len(OPPONENTS)} matches were finished; a score needs all")
+                    raise KeyboardInterrupt(
+                        f"{number} of {len(OPPONENTS)} matches were finished; the same command plays the others"
+                    )
+                parts.save({key: value for key, value in vars(result).items() if key != "rules"}, against=opponent)
+                results.append(result)
         found = score(results)
         document = results_document(results)
         document["matches"] = [{key: match[key] for key in _KEPT} for match in document["matches"]]
@@ -97,6 +106,7 @@ def bench(config: BenchConfig, details: bool = False) -> None:
         try:
             with writing(config.out):
                 write_json(config.out, document | about | {"score": found.to_dict(), "minutes": config.minutes})
+            parts.remove()
         finally:
             print_result(console, opponents_tables(results), details)
     console.print(f"score: {found.text(percent=True)}; results: {config.out}", markup=False, soft_wrap=True)

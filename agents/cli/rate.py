@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 import re
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import tyro
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field
 from rich.console import Console
 from rich.markup import escape
 
-from agents.arena.matches import MatchSettings, check_names, learns
+from agents.arena.matches import MatchSettings, check_names, learns, read_side
 from agents.arena.results import RESULTS_VERSION, versions
 from agents.arena.short_rating import Block, ShortRating, play_block
+from agents.arena.tournament import version_of
 from agents.cli import INTERRUPTED
 from agents.config import Config
-from agents.files import check_writable, read_json_object, write_json, writing
+from agents.files import check_writable, write_json, writing
 from agents.interrupts import defer_interrupts
+from agents.parts import Parts
 from agents.programs.player import BotLimits
 from agents.rating import shipped_ladder
 from agents.reports.terminal import counted, fault_text, new_table, plain_console, progress_bar, this_command
 from ginenv.errors import GinError, must_be, quoted
 from ginenv.tables.player_names import short_name
 
-_BLOCKS = TypeAdapter(list[Block])
-# What a results file has to share with the command that continues it.
-_SAME = ("player", "seed", "worlds")
+# What a rating depends on besides the version of its player.
+_DECISIVE = ("player", "seed", "worlds")
 
 
 class RateConfig(Config):
@@ -39,7 +41,7 @@ class RateConfig(Config):
         seed: seed of deals and players.
         seconds: time limit of a program for each line of questions.
         worlds: worlds in which each decision is judged for what it costs; 0 leaves that out.
-        out: JSON file for the results; by default runs/rate/PLAYER.json.
+        out: JSON file for the results, beside which parts/ holds what has been played; by default runs/rate/PLAYER.json.
     """
 
     player: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="PLAYER")]
@@ -69,27 +71,30 @@ class RateConfig(Config):
 def rate(config: RateConfig) -> int | None:
     """Rates a player by few hands: mirrored deals, luck subtracted, opponents chosen as it goes on.
 
-    Results are written after each block, and the same command continues; after Ctrl-C what was finished is written and shown.
+    Each block is kept when it is over, and the same command continues; after Ctrl-C what was finished is written and shown.
     """
     pairs, path = config.pairs, config.path
     check_writable(path)
-    if any(map(learns, check_names(config.player))):
+    made = check_names(config.player)
+    if any(map(learns, made)):
         raise GinError(
             f"{quoted(config.player)} learns, so its hands are not alike; rate a level without learn=true, matched with rating=R"
         )
-    found = ShortRating(config.player, shipped_ladder(), _earlier_blocks(config, path))
+    decisive = {name: getattr(config, name) for name in _DECISIVE}
+    parts = Parts(path.parent / "parts", version=version_of(read_side(config.player), *made), **decisive)
+    found = ShortRating(config.player, shipped_ladder(), _earlier_blocks(parts))
     console = plain_console()
     fault = ""
     with defer_interrupts() as interrupts:
         with progress_bar(console, 2 * pairs, f"rating {short_name(config.player)}, hands") as tick:
             for opponent, count in found.steps(pairs, (config.block + 1) // 2):
-                done = 2 * found.pairs
-                fault = _play(config, found, opponent, count, lambda hands, done=done: tick(done + hands))
+                first = found.pairs
+                fault = _play(config, found, opponent, count, lambda hands, first=first: tick(2 * first + hands))
+                if found.pairs > first:
+                    parts.save(asdict(found.blocks[-1]), first=first)
+                    tick(2 * found.pairs)
                 if fault or interrupts.requested or not found.blocks:
                     break
-                with writing(path):
-                    write_json(path, _document(config, found))
-                tick(2 * found.pairs)
         if not found.blocks:
             raise GinError(fault) if fault else KeyboardInterrupt
         document = _document(config, found)
@@ -100,6 +105,16 @@ def rate(config: RateConfig) -> int | None:
     if fault:
         raise GinError(f"{fault}; what was played before is kept, and the same command continues")
     return INTERRUPTED if interrupts.requested and found.pairs < pairs else None
+
+
+def _earlier_blocks(parts: Parts) -> list[Block]:
+    """The blocks that earlier calls have played."""
+    blocks: list[Block] = []
+    pairs = 0
+    while stored := parts.load(first=pairs):
+        blocks.append(Block(**stored))
+        pairs += len(blocks[-1].margins)
+    return blocks
 
 
 def _play(config: RateConfig, found: ShortRating, opponent: str, pairs: int, tick: Any) -> str:
@@ -124,31 +139,11 @@ def _document(config: RateConfig, found: ShortRating) -> dict[str, Any]:
     return {
         "format": RESULTS_VERSION,
         "command": this_command(),
-        **{name: getattr(config, name) for name in _SAME},
+        **{name: getattr(config, name) for name in _DECISIVE},
         "rules": "eaai",
         "versions": versions(),
         **found.to_dict(),
     }
-
-
-def _earlier_blocks(config: RateConfig, path: Path) -> list[Block]:
-    """The blocks of a results file that this command continues.
-
-    Raises:
-        GinError: if the file holds something else.
-    """
-    if not path.exists() or not path.stat().st_size:
-        return []
-    document = read_json_object(path, str(path))
-    try:
-        for name in _SAME:
-            if document[name] != getattr(config, name):
-                raise GinError(
-                    f"{path} holds a rating with {name} {quoted(document[name])}, not {quoted(getattr(config, name))}; choose another --out"
-                )
-        return _BLOCKS.validate_python(document["blocks"])
-    except (KeyError, ValidationError):
-        raise GinError(f"{path} does not hold a rating that could go on; choose another --out") from None
 
 
 def _show(console: Console, player: str, document: dict[str, Any]) -> None:
