@@ -222,6 +222,16 @@ def axe(tmp_path_factory) -> str:
     return (place / "package" / "axe.min.js").read_text(encoding="utf-8")
 
 
+def look(page, axe: str, where: str) -> None:
+    """Fails if axe-core finds fault with a page, or if it is wider than its window."""
+    page.evaluate(axe)
+    found = page.evaluate("axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice']})")
+    first = [(each["id"], each["nodes"][0]) for each in found["violations"]]
+    faults = [(rule, node["html"][:160], node["failureSummary"]) for rule, node in first]
+    assert not faults, f"{where}: {json.dumps(faults, indent=1)}"
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, f"{where} is too wide"
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing(table, sit, axe, scheme, monkeypatch):
     monkeypatch.setattr("agents.play.review.WORLDS", 8)
@@ -229,37 +239,69 @@ def test_axe_finds_nothing(table, sit, axe, scheme, monkeypatch):
     person = sit(there, color_scheme=scheme, bypass_csp=True)
     person.begin()
     page = person.page
-
-    def look(where: str) -> None:
-        page.evaluate(axe)
-        found = page.evaluate("axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice']})")
-        first = [(each["id"], each["nodes"][0]) for each in found["violations"]]
-        faults = [(rule, node["html"][:160], node["failureSummary"]) for rule, node in first]
-        assert not faults, f"{where}: {json.dumps(faults, indent=1)}"
-
-    look("the first upcard")
+    look(page, axe, "the first upcard")
     page.click("#do-pass")
     page.locator("h2 >> text=Formula has knocked").wait_for()
-    look("lay-off")
+    look(page, axe, "lay-off")
     page.click("#do-done")
     page.locator("#outcome").wait_for()
-    look("the end of a hand")
+    look(page, axe, "the end of a hand")
     page.goto(there.address + "/analysis")
     page.locator(".analysis").wait_for()
-    look("the analysis of a hand")
+    look(page, axe, "the analysis of a hand")
     page.goto(there.address + "/replay?record=1")
-    look("a record")
+    look(page, axe, "a record")
     page.goto(there.address + "/options")
     for cloth in ("green", "blue", "wine", "slate"):
         page.click(f"button:has-text('{cloth} cloth')")
         page.goto(there.address + "/table")
         page.click("#do-next") if page.locator("#do-next").count() else None
         page.locator("#hand").wait_for()
-        look(f"{cloth} cloth")
+        look(page, axe, f"{cloth} cloth")
         page.goto(there.address + "/options")
     for path in "/ /rules /options /players /statistics /learned /records /mistakes /practice".split():
         page.goto(there.address + path)
-        look(path)
+        look(page, axe, path)
+
+
+@pytest.mark.parametrize(("scheme", "size"), [("light", (1280, 720)), ("dark", (390, 664))])
+def test_a_friend_is_invited_and_the_score_sheet_stays_where_it_is(table, sit, axe, scheme, size):
+    there, network = table(rules="ht1"), "192.168.7.8"
+    there.app.state.host = network
+    width, height = size
+    ann = sit(there, width=width, height=height, color_scheme=scheme, bypass_csp=True)
+    page = ann.page
+    page.goto(there.entrance)
+    page.check("[value=friend]", force=True)
+    page.select_option("#place", "network")
+    page.click("button:has-text('Begin a game')")
+    page.locator("#unnamed").wait_for()
+    assert page.locator(":focus").get_attribute("id") == "friend" and page.input_value("#place") == "network"
+    look(page, axe, "a friend without a name")
+    page.keyboard.type("Bob")
+    page.keyboard.press("Enter")
+    page.locator(".qr").wait_for()
+    look(page, axe, "the link")
+    page.click("text=Copy")
+    page.locator("text=Copied").wait_for()
+    bob = sit(there, name="Bob").page
+    bob.goto(page.input_value("#link").replace(network, "127.0.0.1"))
+    bob.goto(there.address + "/table")
+    # Nobody reloads the page.
+    page.locator("#table").wait_for()
+    look(page, axe, "the table")
+    live, places = there.person.session, set()
+    if live.is_turn:
+        there.person.table.command("pass", {"at": there.person.table.mark})
+        page.reload()
+    page.click(".sheet-button") if width < 900 else None
+    for phase in ("waiting", "draw" if live.hand.history else "upcard"):
+        page.locator(f'#table[data-phase="{phase}"]').wait_for()
+        places.add(str(page.locator("#score").bounding_box()))
+        friend = there.people.person("Bob").table
+        friend.command("pass", {"at": friend.mark})
+    assert len(places) == 1 and places != {"None"}
+    assert ann.faults == []
 
 
 def test_an_answer_that_takes_time_says_so_and_refuses_a_click_that_comes_meanwhile(table, sit):

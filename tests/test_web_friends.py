@@ -8,6 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from agents.play.store import Home
+from agents.web.listening import network_host
 from agents.web.people import People, Person
 from agents.web.server import make_app
 from ginenv.engine.cards import card_name
@@ -200,7 +201,7 @@ def test_nobody_at_the_servers_own_address_takes_the_seat_of_somebody_who_plays_
 
 
 def test_by_turns_at_one_browser_the_cards_are_covered_in_between(table):
-    two = table(here="1")
+    two = table(place="here")
     client = two.ann
     assert "token=" not in two.shown and not two.people.is_away("Bob")
     for _ in range(3):
@@ -226,9 +227,65 @@ def test_a_game_that_one_of_them_leaves_for_another_ends_for_both(table):
     assert two.ann.person.session.opponent is not None, "an invited person ends no game of another"
 
 
-def test_a_friend_has_to_be_somebody_else_with_a_name(table):
+def test_a_friend_has_to_be_somebody_else_with_a_name_and_the_form_keeps_its_choices(table):
     two = table()
+    form = {"opponent": "friend", "rules": "eaai", "place": "here", "sure": "1"}
     for name in ("Ann", "", "x" * 21, "a|b"):
-        shown = plain(two.ann.post("/new", sure="1", opponent="friend", friend=name))
-        assert repr(name) in shown or (not name and "which player" in shown), name
+        shown = two.ann.post("/new", **form, friend=name)
+        (field,) = re.findall(r'<input id="friend"[^>]*>', shown)
+        (reason,) = re.findall(r'<p id="unnamed"[^>]*>([^<]*)', shown)
+        assert f'value="{name}"' in field and 'aria-describedby="unnamed" autofocus' in field
+        assert repr(name) in plain(reason) if name else "name" in reason
+        chosen = re.findall(r'value="([\w-]+)"(?: required)? (?:checked|selected)', shown)
+        assert chosen == ["friend", "here", "eaai", "1"]
     assert two.ann.person.session.file.friend == "Bob"
+    assert two.ann.person.session.options.rules == "ht1,target=500"
+
+
+def test_the_link_is_shown_until_the_friend_has_come(table):
+    two = table()
+    asks = {"HX-Request": "true"}
+    two.people.invite("Bob", ADDRESS)
+    shown = two.ann.get("/invitation")
+    (link,) = re.findall(r'<input id="link"[^>]*value="([^"]*)"', shown)
+    assert link == two.people.links["Bob"] and link.endswith(two.token), "the link is the one that was sent"
+    assert "on this machine only" in plain(shown)
+    assert 'href="/invitation"' in two.ann.get("/table")
+    assert two.ann.client.get("/invitation", headers=asks).status_code == 204
+    assert two.bob.client.get("/invitation").status_code == 403
+    two.bob.get("/table")
+    assert two.ann.client.get("/invitation", headers=asks).headers["HX-Redirect"] == "/table"
+    assert 'href="/invitation"' not in two.ann.get("/invitation"), "it leads to the table then"
+    # The page asks for news beside the grid of the table, in which the score sheet keeps its place.
+    assert 'id="news" class="hush"' in two.ann.get("/table") + two.bob.get("/table")
+
+
+@pytest.mark.parametrize(
+    ("host", "reached", "address"),
+    [
+        ("127.0.0.1", ADDRESS, ""),
+        ("192.168.7.8", ADDRESS, "http://192.168.7.8:8377"),
+        ("::", "http://localhost:8377", "http://{}:8377"),
+        ("fd00::7", ADDRESS, "http://[fd00::7]:8377"),
+        ("0.0.0.0", "http://10.1.2.3:8377", "http://10.1.2.3:8377"),
+    ],
+)
+def test_a_link_for_another_device_has_the_address_of_this_one_in_its_network(tmp_path, host, reached, address):
+    people = People(Home(tmp_path))
+    people.create("Ann")
+    client = TestClient(make_app(people, TOKEN, host=host), base_url=reached)
+    client.get(f"/?token={TOKEN}")
+    form = {"opponent": "friend", "friend": "Bob", "place": "network", "sure": "1"}
+    lobby, shown = client.get("/").text, client.post("/new", data=form).text
+    closed = "gin web --host 0.0.0.0" in lobby
+    assert closed == (not address) == ('value="network" disabled' in lobby)
+    # A phone has no use for the code of a link that it cannot open.
+    assert closed == ("on this machine only" in plain(shown)) == ('class="qr"' not in shown)
+    expected = address.format(network_host(host)) or reached
+    assert people.links["Bob"].startswith(f"{expected}/?token=") and people.links["Bob"] in shown
+    people.close()
+
+
+def test_the_address_in_the_network_is_one_that_other_machines_can_use():
+    assert network_host("192.168.7.8") == "192.168.7.8"
+    assert network_host("0.0.0.0") not in ("", "0.0.0.0", "127.0.0.1")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import socket
 import threading
 import webbrowser
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Annotated
 import tyro
 
 from agents.play.store import Home, default_home
-from agents.web.listening import listen, make_server
+from agents.web.listening import listen, make_server, network_host
 from agents.web.people import People
 from agents.web.server import check_root_path, make_app
 from agents.web.warmup import Preparations
@@ -54,7 +53,7 @@ def run(
         raise GinError(f"{error.filename or 'a file'} cannot be used: {error.strerror or error}") from None
     app = make_app(people, token, {once}, host, allow_host, root)
     listening = listen(host, port)
-    shown = socket.gethostname() if host in ("0.0.0.0", "::") else host
+    shown = network_host(host)
     address = f"http://{f'[{shown}]' if ':' in shown else shown}:{listening.getsockname()[1]}/?token="
     print(f"The table is at {address}{token}\nCtrl-C leaves; every game is kept.", flush=True)
     app.state.preparations = Preparations()

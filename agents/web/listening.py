@@ -52,6 +52,19 @@ def listen(host: str, port: int) -> socket.socket:
         ) from None
 
 
+def network_host(host: str) -> str:
+    """What other machines call this one: the address that it listens on, or its address in its network where it listens on all."""
+    if host not in ("0.0.0.0", "::"):
+        return host
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            # Nothing is sent: the system only says from which address it would send to one that belongs to nobody.
+            probe.connect(("192.0.2.1", 9))
+            return probe.getsockname()[0]
+        except OSError:
+            return socket.gethostname()
+
+
 def make_server(app: ASGIApp, keep_alive: int = 5) -> uvicorn.Server:
     """A server of an application; it runs on a socket of ``listen``.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 from starlette.responses import Response
 
 from agents.levels.level import MATCHED
@@ -10,7 +12,9 @@ from agents.play.options import friend_of
 from agents.web.jobs import PATIENCE
 from agents.web.options import OPPONENT_TEXTS
 from agents.web.people import Person
+from agents.web.qr_code import SIZE, qr_code
 from agents.web.request import Request
+from agents.web.safety import is_loopback
 from ginenv.engine.rule_texts import PRESET_TEXTS
 from ginenv.errors import GinError, unknown_name
 
@@ -26,14 +30,20 @@ _RULE_SETS = {
 _LEVELS = (MATCHED, "level-1", "level-2", "level-3", "level-4")
 
 
-def lobby(request: Request) -> Response:
-    """Who plays, and the way to the table."""
-    person = request.person
+def lobby(request: Request, unnamed: str = "") -> Response:
+    """Who plays, and the way to the table; keeps the choices of a form that was refused.
+
+    Args:
+        request: with the form, if one was sent.
+        unnamed: what is wrong with the friend's name.
+    """
+    person, fields = request.person, request.fields
     session, options = person.session, person.session.options
     unfinished, rating = "", None
     with person.shows_errors():
         unfinished = session.unfinished()
-    if unfinished and (request.invited or (options.always_resume and not session.is_playing)):
+    resumes = request.invited or (options.always_resume and not session.is_playing)
+    if unfinished and resumes and not fields:
         return request.go("/table")
     with person.shows_errors():
         rating = person_rating(session.home.path, person.name)
@@ -45,15 +55,20 @@ def lobby(request: Request) -> Response:
         _RULE_SETS if options.rules in _RULE_SETS else {options.rules: PRESET_TEXTS.get(options.rules, "")} | _RULE_SETS
     )
     friend = friend_of(options.opponent)
+    chosen = {"opponent": "friend" if friend else options.opponent, "rules": options.rules}
+    place = "here" if friend and not request.people.is_away(friend) else "network"
     return request.page(
         "lobby.html",
         options=options,
+        chosen={**chosen, **fields},
         offered={"opponent": opponents, "rules": rules},
         unfinished=unfinished,
         fan=_FAN,
         ready=request.prepared(),
-        friend=friend,
-        away=request.people.is_away(friend),
+        friend=fields.get("friend", friend),
+        place=fields.get("place", place),
+        is_open=bool(request.network_address),
+        unnamed=unnamed,
         people=[name for name in request.people.home.names() if name != person.name] if not request.invited else [],
     )
 
@@ -71,14 +86,17 @@ def new(request: Request) -> Response:
             "There is an unfinished game, and its points are lost when you begin another: tick the box to confirm.",
             "warning",
         )
-        return request.go("/")
+        return lobby(request)
     with person.shows_errors():
         chosen = {name: fields[name] for name in ("opponent", "rules") if name in fields}
         friend = ""
         # Who was invited plays whoever has invited.
         if chosen.get("opponent") == "friend" and not request.invited:
             del chosen["opponent"]
-            friend = _friend(request)
+            try:
+                friend = _friend(request)
+            except GinError as error:
+                return lobby(request, str(error) if fields.get("friend") else "Who is it? Write your friend’s name.")
         for name, value in chosen.items():
             if value != person.session.options.text(name):
                 person.session.set_option(name, value)
@@ -88,7 +106,7 @@ def new(request: Request) -> Response:
             person.waits_for_game = True
             return request.go("/new")
         return _begin(request, friend)
-    return request.go("/")
+    return lobby(request)
 
 
 def wait_for_game(request: Request) -> Response:
@@ -109,10 +127,23 @@ def _begin(request: Request, friend: str = "") -> Response:
     person.waits_for_game = False
     person.table.begin()
     if friend:
-        people.invite(friend, away=not request.fields.get("here"))
-        if token := people.links.get(friend):
-            person.say(f"{friend} plays by this link: {request.address}/?token={token}")
-    return request.go("/table")
+        place, network = request.fields.get("place"), request.network_address
+        people.invite(friend, "" if place == "here" else network if network and place == "network" else request.address)
+    return request.go("/invitation" if friend in people.links else "/table")
+
+
+def invitation(request: Request) -> Response:
+    """The link of the friend at the table, until the friend has come."""
+    people, friend = request.people, request.person.session.file.friend
+    if friend not in people.links or friend in people.arrived:
+        return request.go("/table")
+    if request.htmx:
+        return Response(status_code=204)
+    link = people.links[friend]
+    is_near = is_loopback(urlsplit(link).hostname or "")
+    # A phone that reads a code is another device.
+    code = [] if is_near else qr_code(link)
+    return request.page("invitation.html", friend=friend, seat_link=link, code=code, size=SIZE, is_near=is_near)
 
 
 def _friend(request: Request) -> str:
@@ -130,7 +161,7 @@ def players(request: Request) -> Response:
         "players.html",
         names=names,
         player=request.who,
-        links={name: f"{request.address}/?token={token}" for name, token in people.links.items()},
+        links=people.links,
         away=[name for name in names if people.is_away(name)],
         turn=request.session.get("next", ""),
     )
@@ -159,7 +190,7 @@ def change_player(request: Request) -> Response:
     else:
         people.free(name)
     if do != "free":
-        people.invite(name, away=False)
+        people.invite(name)
     if do == "remove":
         people.home.remove(name)
     return request.go("/players")

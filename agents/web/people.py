@@ -97,12 +97,14 @@ class People:
         allowed: programs and directories that may play, as the command line named them.
 
     Attributes:
-        links: tokens of the links that were made while this server runs, by the names of the people; the store keeps no token.
+        links: the links that were made while this server runs, by the names of the people; the store keeps no token.
+        arrived: those who have come to the table by their links since they were last invited.
     """
 
     def __init__(self, home: Home, freeze: bool = False, allowed: Sequence[str] = ()) -> None:
         self.home, self.freeze, self.allowed = home, freeze, tuple(allowed)
         self.links: dict[str, str] = {}
+        self.arrived: set[str] = set()
         self._invited = home.invitations()
         self._people: dict[str, Person] = {}
         self._lock = threading.RLock()
@@ -152,15 +154,16 @@ class People:
         """Whether a player plays by a link, from a browser of their own."""
         return name in self._invited.values()
 
-    def invite(self, name: str, away: bool) -> None:
-        """Gives a player a link, unless there is one, or takes it back, as the player is ``away`` or plays here."""
-        if away != self.is_away(name):
-            token = secrets.token_hex(16) if away else ""
+    def invite(self, name: str, address: str = "") -> None:
+        """Gives a player a link below this address of the server, with the token of the last one; without an address, takes it back."""
+        self.arrived.discard(name)
+        token = self.links.pop(name, "").rpartition("=")[2]
+        if bool(address) != self.is_away(name):
+            token = secrets.token_hex(16) if address else ""
             self.home.invite(name, token)
             self._invited = self.home.invitations()
-            self.links.pop(name, None)
-            if token:
-                self.links[name] = token
+        if token:
+            self.links[name] = f"{address}/?token={token}"
 
     def check_plays_alone(self, name: str) -> None:
         """Refuses a player who has an unfinished game with a friend."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 from starlette.requests import Request as HTTPRequest
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
@@ -13,8 +13,10 @@ from starlette.types import Scope
 
 from agents.web.form_fields import integer_field
 from agents.web.jobs import PATIENCE, Job, Work
+from agents.web.listening import network_host
 from agents.web.pages import page
 from agents.web.people import People, Person
+from agents.web.safety import is_loopback
 from ginenv.errors import GinError
 
 # Attributes that hold an address of this server. What people write is escaped, so no text looks like one.
@@ -65,6 +67,17 @@ class Request(HTTPRequest):
     def address(self) -> str:
         """The address of the server, as this browser reaches it."""
         return self.session.get("address") or str(self.base_url).rstrip("/") + self._root
+
+    @property
+    def network_address(self) -> str:
+        """The address of the server for other machines; empty where they cannot reach it."""
+        here = urlsplit(self.address)
+        if not is_loopback(here.hostname or ""):
+            return self.address
+        if is_loopback(self.app.state.host):
+            return ""
+        host = network_host(self.app.state.host)
+        return here._replace(netloc=f"{f'[{host}]' if ':' in host else host}:{here.port or 80}").geturl()
 
     @property
     def invited(self) -> str:

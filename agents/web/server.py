@@ -32,6 +32,7 @@ _PAGES = {
     "/": {"GET": "lobby:lobby"},
     "/ready": {"GET": "lobby:ready"},
     "/new": {"GET": "lobby:wait_for_game", "POST": "lobby:new"},
+    "/invitation": {"GET": "lobby:invitation"},
     "/players": {"GET": "lobby:players", "POST": "lobby:change_player"},
     "/rules": {"GET": "options:rules", "POST": "options:change_rules"},
     "/options": {"GET": "options:options", "POST": "options:change_options"},
@@ -48,7 +49,7 @@ _PAGES = {
 # Addresses for which one need not have a seat yet.
 _FOR_ALL = ("/players",)
 # Addresses that are not for somebody who was invited to one seat: other people's affairs.
-_FOR_HOSTS = ("/players", "/learned")
+_FOR_HOSTS = ("/players", "/learned", "/invitation")
 
 
 def _endpoint(name: str) -> Callable:
@@ -189,5 +190,5 @@ def make_app(
         lifespan=lifespan,
         max_body_size=_MAX_BODY,
     )
-    app.state.people, app.state.root, app.state.preparations = people, root, None
+    app.state.people, app.state.root, app.state.host, app.state.preparations = people, root, host, None
     return app

@@ -29,6 +29,8 @@ def show(request: Request) -> Response:
     table = request.person.table
     if not table.resume():
         return request.go("/")
+    if request.invited:
+        request.people.arrived.add(request.invited)
     if not request.htmx:
         return request.page("table.html", **_values(request))
     return Response(status_code=204) if request.query_params.get("at") == table.mark else _part(request)
@@ -64,11 +66,18 @@ def _values(request: Request) -> dict[str, Any]:
     friend = person.session.friend
     # Two people who have no browsers of their own take turns at this one.
     turns = friend is not None and not any(map(people.is_away, (friend.file.name, person.name)))
-    return table_values(person.table, turns)
+    awaited = friend is not None and friend.file.name in people.links.keys() - people.arrived
+    return table_values(person.table, turns, awaited)
 
 
-def table_values(table: Table, turns: bool = False) -> dict[str, Any]:
-    """What the table's template shows, in which there is a game; ``turns`` says whether friends share the browser."""
+def table_values(table: Table, turns: bool = False, awaited: bool = False) -> dict[str, Any]:
+    """What the table's template shows, in which there is a game.
+
+    Args:
+        table: the person's table.
+        turns: whether friends share the browser.
+        awaited: whether the friend has yet to come by a link that can be shown.
+    """
     session, options = table.session, table.session.options
     over = session.hand.is_over
     view = session.match.played[-1].view(session.seat)[0] if over else session.view
@@ -82,6 +91,7 @@ def table_values(table: Table, turns: bool = False) -> dict[str, Any]:
         "options": options,
         "view": view,
         "turns": turns,
+        "awaited": awaited,
         "phase": phase,
         "name": session.file.name,
         "rules": variation(session.match.rules),

@@ -67,10 +67,11 @@ class Table:
             self.person.session.set_option(name, value)
         if game is not None:
             self.person.session.file.game = Game.model_validate_json(game.to_json())
+        self.app = make_app(self.people, TOKEN)
         listening = socket.create_server(("127.0.0.1", 0))
         self.address = f"http://127.0.0.1:{listening.getsockname()[1]}"
         self.entrance = f"{self.address}/?token={TOKEN}"
-        self._server = uvicorn.Server(uvicorn.Config(make_app(self.people, TOKEN), log_level="error"))
+        self._server = uvicorn.Server(uvicorn.Config(self.app, log_level="error"))
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [listening]}, daemon=True)
         self._thread.start()
         while not self._server.started:

@@ -168,13 +168,18 @@
 
   // After an answer, keyboard users keep their focus, and screen readers read out what happened.
   let focused = null;
+  let sheet = null;
   document.addEventListener("htmx:beforeSwap", () => {
+    sheet = { open: document.querySelector("#score:popover-open"), top: document.querySelector(".latest")?.scrollTop };
     const active = document.activeElement;
     focused = active && active !== document.body && active.closest("#table, #steps") ? active.id || "?" : null;
   });
   document.addEventListener("htmx:afterSettle", () => {
     const messages = ["messages", "outcome", "decision"].map((id) => document.getElementById(id)?.textContent ?? "").join(" ").trim();
     if (messages) document.getElementById("live").textContent = messages;
+    // The score sheet stays open, and where it was scrolled to.
+    if (sheet?.open) document.getElementById("score")?.showPopover();
+    document.querySelector(".latest")?.scrollTo(0, sheet?.top ?? 0);
     if (focused === null) return;
     const next = document.getElementById(focused);
     if (next && !next.disabled) next.focus();
@@ -190,6 +195,15 @@
   document.addEventListener("htmx:sendError", () => trouble("The server does not answer; the game is kept. Start gin web again, then reload this page."));
   document.addEventListener("htmx:responseError", (event) => trouble(event.detail.xhr.responseText));
   document.addEventListener("htmx:afterOnLoad", (event) => { if (event.detail.xhr.status < 400) trouble(""); });
+
+  // In the old way: browsers offer the new one to pages that come by TLS or from their own machine only.
+  for (const button of document.querySelectorAll("[data-copies]")) {
+    button.hidden = false;
+    button.addEventListener("click", () => {
+      document.getElementById(button.dataset.copies).select();
+      if (document.execCommand("copy")) button.textContent = "Copied";
+    });
+  }
 
   // The game may have gone on in another window.
   function lookAgain() {
