@@ -19,7 +19,7 @@ from agents.network.player import network_directory
 from agents.play.store import FILE, Home, default_home
 from agents.player_names import canonical_name
 from agents.reports.terminal import new_table, plain_console
-from ginenv.errors import GinError, UnknownNameError, unknown_name
+from ginenv.errors import GinError, UnknownNameError, must_be, unknown_name
 
 app = SubcommandApp()
 
@@ -69,6 +69,8 @@ def learned(
         as_json: print JSON, one object for each opponent.
         reset: reset the level to how it was installed instead.
     """
+    if home is not None and not home.is_dir():
+        raise GinError(must_be("--home", "a directory that exists", str(home)))
     home, found = home or default_home(), load_level(level)
     if reset:
         if opponent is not None or as_json:
