@@ -73,7 +73,7 @@ def sample() -> str:
         ("ginrecord 2 game", "ginrecord 9 game", ["ginrecord 2"]),
         (r"first \| other", "first", ["players"]),
         ("actions=.", "actions=?", ["actions"]),
-        ("hand=1", "hand=2", ["hand=1", "hand=2"]),
+        ("hand_no=1", "hand_no=2", ["hand=1", "hand=2"]),
         (r"hand=1 score=\S+", "hand=1 score=1:2", ["score=1:2"]),
         ("end$", "", ["end"]),
     ],
@@ -89,7 +89,7 @@ def test_errors_name_the_line_that_is_wrong_or_does_not_follow(old, new, facts):
 def test_a_changed_hand_is_refused_and_words_for_people_are_not_read():
     text = format_record(play_game("eaai", 1))
     with pytest.raises(TextError):
-        parse_record(text.replace("hand=1", "hand=2"))
+        parse_record(text.replace("hand_no=1", "hand_no=2"))
     with refuses(TextError, "line 1"):
         parse_record("")
     again = parse_record(re.sub("# .*", "# kept", text)).match

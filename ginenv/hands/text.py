@@ -2,7 +2,7 @@
 
 A position holds everything, including the whole stock, so a bug report is one line that can be replayed:
 
-    gin1 rules=eaai@9d2f… starter=1 deck=7C8C…KD actions=pps4Dt7H hand=3 score=36:38 boxes=1:1 key=… luck=…:… check=5f0c2a11
+    gin1 rules=eaai@9d2f… starter=1 deck=7C8C…KD actions=pps4Dt7H hand_no=3 score=36:38 boxes=1:1 key=… luck=…:… check=5f0c2a11
 
 ``gin1`` is followed by ``name=value`` fields in any order; fields with their usual value are left out.
 
@@ -13,7 +13,7 @@ deck       the cards in the order dealt: the starter's, the other seat's, the up
 actions    every action in order, without separators: ``p`` pass or done, ``s`` draw the stock, ``t`` take the upcard, ``7C``
            discard, ``k7C`` knock, ``a03`` spread arrangement 3, ``+7C`` lay off. A knock above the limit that became a
            discard is written as a discard, or as a knock where it is the last action.
-hand       hands dealt before this one in the game; score, boxes (hands won): both seats'; drawn: hands drawn in a row
+hand_no    hands dealt before this one in the game; score, boxes (hands won): both seats'; drawn_hands: hands drawn in a row
 game       for a game that is over ``over:WINNER:TOTAL:TOTAL`` (``-`` when nobody won), else ``on:…``
 key, luck  the game's key and the seats' luck, hexadecimal
 check      at the end, CRC-32 of the line up to here, so that a damaged line is not read as another position; ``-`` in a line
@@ -48,7 +48,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, lru_cache
 from typing import Any, cast
@@ -80,12 +80,10 @@ _CARD = "[A2-9TJQK][SCDH]"
 _TOKEN = re.compile(rf"p|s|t|[k+]?{_CARD}|a\d\d")
 _FIXED = {PASS: "p", STOCK: "s", UPCARD: "t"}
 _FIXED_ACTIONS = {token: action for action, token in _FIXED.items()}
-# Numbers and pairs of a game, by their names in a line and in the record.
-_POSITION_NUMBERS = {"hand": "hand_no", "score": "score", "boxes": "boxes", "drawn": "drawn_hands"}
-_KEYS = {"key": "key", "luck": "luck"}
-_VIEW_NUMBERS = {
-    name: name for name in ("declined", "warned", "hand_no", "score", "boxes", "drawn_hands", "luck", "hand_luck")
-}
+# Numbers and pairs of a game, by their names in a line, which are those in the record.
+_GAME_NUMBERS = ("hand_no", "score", "boxes", "drawn_hands")
+_KEYS = ("key", "luck")
+_VIEW_NUMBERS = ("declined", "warned", *_GAME_NUMBERS, "luck", "hand_luck")
 
 
 @cache
@@ -211,10 +209,9 @@ class _Fields:
     def seat(self, name: str, default: str | None = None) -> int:
         return self._number(name, self.take(name, default), 1)
 
-    def into(self, record: Any, field: str, name: str = "") -> None:
-        """Takes numbers, 0 if they are missing, into a field of a record; the field's type limits their size."""
-        name = name or field
-        dtype = record.dtype[field]
+    def into(self, record: Any, name: str) -> None:
+        """Takes numbers, 0 if they are missing, into a record's field of that name; the field's type limits their size."""
+        dtype = record.dtype[name]
         most, base = int(np.iinfo(dtype.base).max), 16 if dtype.base == np.uint64 else 10
         size = dtype.itemsize // dtype.base.itemsize
         parts = self.take(name, _zeros(size)).split(":")
@@ -222,7 +219,7 @@ class _Fields:
             kind = "one number" if size == 1 else "a pair such as 36:38"
             raise TextError(must_be(f"field {name!r}", kind, ":".join(parts)))
         numbers = [self._number(name, part, most, base) for part in parts]
-        record[field] = np.array(numbers, dtype.base).reshape(dtype.shape)
+        record[name] = np.array(numbers, dtype.base).reshape(dtype.shape)
 
     def _number(self, name: str, text: str, most: int, base: int = 10) -> int:
         digits = "[0-9a-f]+" if base == 16 else "-?[0-9]+"
@@ -251,12 +248,12 @@ def _game_text(state: np.void) -> str:
     return f"{'over' if state['game_over'] else 'on'}:{winner}:{state['total'][0]}:{state['total'][1]}"
 
 
-def _numbers(record: Any, fields: dict[str, str]) -> list[tuple[str, str, str]]:
-    """Fields of a record as fields of a line, by their names there; random words are hexadecimal."""
+def _numbers(record: Any, names: Sequence[str]) -> list[tuple[str, str, str]]:
+    """Fields of a record as fields of a line; random words are hexadecimal."""
     lines = []
-    for name, field in fields.items():
-        base = "x" if record[field].dtype == np.uint64 else "d"
-        numbers = np.ravel(record[field])
+    for name in names:
+        base = "x" if record[name].dtype == np.uint64 else "d"
+        numbers = np.ravel(record[name])
         lines.append((name, ":".join(f"{int(number):{base}}" for number in numbers), _zeros(len(numbers))))
     return lines
 
@@ -303,7 +300,7 @@ def _position_fields(hand: Hand, actions: str, game: str) -> list[tuple[str, str
         ("starter", str(state["starter"]), "0"),
         ("deck", format_cards(state["deck"][: rules.num_cards].tolist(), separator=""), ""),
         ("actions", actions, ""),
-        *_numbers(state, _POSITION_NUMBERS),
+        *_numbers(state, _GAME_NUMBERS),
         ("game", game, "on:-:0:0"),
         *_numbers(state, _KEYS),
     ]
@@ -322,8 +319,8 @@ def parse_position(text: str) -> Hand:
     hand = Hand.deal(rules, deck=fields.take("deck"), starter=starter, seed=0)
     push_text(hand, fields.take("actions", ""))
     state: Any = hand.state[0]
-    for name, field in {**_POSITION_NUMBERS, **_KEYS}.items():
-        fields.into(state, field, name)
+    for name in (*_GAME_NUMBERS, *_KEYS):
+        fields.into(state, name)
     game = re.fullmatch(r"(over|on):([01-]):(-?\d{1,9}):(-?\d{1,9})", fields.take("game", "on:-:0:0"))
     if game is None:
         raise TextError("field 'game' must be written over:WINNER:TOTAL:TOTAL")
@@ -404,8 +401,8 @@ def parse_view(text: str) -> np.ndarray:
         replay.push(_action(token), token)
     view = replay.view()
     v: Any = view[0]
-    for name, field in _VIEW_NUMBERS.items():
-        fields.into(v, field, name)
+    for name in _VIEW_NUMBERS:
+        fields.into(v, name)
     if v["warned"] > 1:
         raise TextError(must_be("field 'warned'", "a whole number from 0 to 1", str(v["warned"])))
     fields.finish()
