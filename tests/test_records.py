@@ -73,8 +73,8 @@ def sample() -> str:
         ("ginrecord 2 game", "ginrecord 9 game", ["ginrecord 2"]),
         (r"first \| other", "first", ["players"]),
         ("actions=.", "actions=?", ["actions"]),
-        ("hand_no=1", "hand_no=2", ["hand=1", "hand=2"]),
-        (r"hand=1 score=\S+", "hand=1 score=1:2", ["score=1:2"]),
+        ("hand_no=1", "hand_no=2", ["hand_no=1", "hand_no=2"]),
+        (r"hand_no=1 score=\S+", "hand_no=1 score=1:2", ["score=1:2"]),
         ("end$", "", ["end"]),
     ],
 )

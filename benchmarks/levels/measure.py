@@ -63,6 +63,8 @@ STRANGERS = (
     "py:benchmarks.levels.strangers:MeldWatcher",
     "benchmarks/checkpoints/previous",
 )
+# What a level has been taught, by its digest and how: two levels of the ladder need the same.
+_taught: dict[tuple[str, int, int, type], Learned] = {}
 GAINS = {
     "total": ("own", "frozen"),
     "specific": ("own", "mixed"),
@@ -88,13 +90,13 @@ class MeasureConfig:
     """
 
     above: str
-    series: int = 24
-    hands: int = 500
+    series: int = 12
+    hands: int = 300
     styles: int = 12
     strangers: tuple[str, ...] = STRANGERS
-    games: int = 2000
+    games: int = 1000
     deals: int = 24
-    plays: int = 1000
+    plays: int = 400
     cost_hands: int = 10000
     seed: int = 4810
 
@@ -229,9 +231,17 @@ class ShuffledPlayer(LevelPlayer):
 
 
 def schooled(level: Level, hands: int, seed: int, kind: type[LevelPlayer] = LevelPlayer) -> Level:
-    """A level with what some hands against ``formula`` have taught it of the game."""
+    """A level with what some hands against ``formula`` have taught it of the game; its network alone plays them."""
     if not hands:
         return level
+    plain = level.with_settings(worlds=0)
+    key = plain.digest, hands, seed, kind
+    if key not in _taught:
+        _taught[key] = _lessons(plain, hands, seed, kind)
+    return replace(level, learned=_taught[key])
+
+
+def _lessons(level: Level, hands: int, seed: int, kind: type[LevelPlayer]) -> Learned:
     player = kind(level, seed)
     each = hands // _SCHOOLS
     play_series(player, make_formula(seed), series=_SCHOOLS, hands=each, seed=seed)
@@ -243,7 +253,7 @@ def schooled(level: Level, hands: int, seed: int, kind: type[LevelPlayer] = Leve
     record = level.skill[0]
     record["mean"] = np.linalg.solve(precision, base + sum(pull - base for pull in pulls))
     record["precision"], record["hands"] = precision, hands
-    return replace(level, learned=Learned(**beliefs(record)))
+    return Learned(**beliefs(record))
 
 
 def ladder(level: Level, config: MeasureConfig, executor: Executor | None = None) -> dict[str, Any]:
