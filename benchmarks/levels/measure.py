@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import torch
 import tyro
 
 from agents.arena.executors import chunks, in_order, open_executor, run_tasks
@@ -334,6 +335,8 @@ def _stored() -> dict[str, Any]:
 
 def main(levels: tuple[Literal["level-1", "level-2", "level-3", "level-4"], ...] = (), workers: int = 1) -> None:
     """Measures some levels, or all, in so many processes."""
+    # Threads that wait for one another take longer than these small batches.
+    torch.set_num_threads(1)
     with open_executor(workers) as executor:
         for name in levels or NAMES:
             row = measure(load_level(name), MeasureConfig(ABOVE[name]), executor)
