@@ -34,6 +34,26 @@ def test_rules_are_chosen_by_preset_and_rule_by_rule(guest):
     assert "'formulla'" in plain(ann.post("/options", opponent="formulla"))
 
 
+def test_pages_call_opponents_and_rules_as_the_lobby_does(guest):
+    ann = guest(opponent="level-2", rules="dg-oklahoma")
+    lobby, rules = ann.get("/"), ann.get("/rules")
+    names = re.compile(
+        r'(?:radio" name|button name)="(?:opponent|rules)" value="([^"]*)"[^>]*>\s*<strong>([^<]*)</strong>\s*<span>([^<]*)'
+    )
+    called = {value: (name, words) for value, name, words in names.findall(rules)}
+    assert {
+        value: (name, words) for value, name, words in names.findall(lobby) if value != "friend"
+    }.items() <= called.items()
+    assert called["level-2"][0] == "Nora" and "Oklahoma against Nora" in plain(rules)
+    assert not [words for _, words in called.values() if any(preset in words.split() for preset in PRESETS)]
+    # Where another opponent can be written, those that there are can be chosen.
+    (offered,) = re.findall(r'<datalist id="opponents">(.*?)</datalist>', rules, flags=re.DOTALL)
+    assert set(re.findall(r'value="([^"]*)"', offered)) == called.keys() - PRESETS.keys()
+    assert "Your opponent is Search, worlds 64." in plain(
+        ann.post("/options", opponent="search:worlds=64", back="/rules")
+    )
+
+
 def test_players_come_go_and_sit_at_one_table_at_a_time(guest, tmp_path):
     ann = guest()
     assert "Bob is at the table" in plain(ann.post("/players", do="create", name="Bob"))

@@ -16,6 +16,7 @@ from agents.play.display_names import display_opponent
 from agents.play.options import opponent_name
 from agents.play.store import Home, PlayerFile
 from agents.rating import shipped_ladder
+from agents.web.options import OPPONENT_TEXTS
 from agents.web.request import Request
 from ginenv.errors import GinError
 from ginenv.tables.player_names import parse_player
@@ -78,7 +79,7 @@ def learned(request: Request) -> Response:
     return request.page(
         "learned.html",
         level=name,
-        levels=dict.fromkeys((*_LEVELS, name)),
+        levels={each: OPPONENT_TEXTS.get(each, "") for each in (*_LEVELS, name)},
         learning=session.options.learning and not session.freeze,
         frozen_by_server=session.freeze,
         found=found,

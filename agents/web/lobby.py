@@ -10,23 +10,15 @@ from agents.levels.level import MATCHED
 from agents.levels.matched import person_rating
 from agents.play.options import friend_of
 from agents.web.jobs import PATIENCE
-from agents.web.options import OPPONENT_TEXTS
+from agents.web.options import OPPONENT_TEXTS, USUAL_RULES, rule_words
 from agents.web.people import Person
 from agents.web.qr_code import SIZE, qr_code
 from agents.web.request import Request
 from agents.web.safety import is_loopback
-from ginenv.engine.rule_texts import PRESET_TEXTS
 from ginenv.errors import GinError, unknown_name
 
 # Decoration: a run, and an ace.
 _FAN = (48, 49, 50, 51, 0)
-# Rules that the lobby offers, each in a line; the others are under "More".
-_RULE_SETS = {
-    "dg-standard": "knock with 10 points or less; to 100, with boxes and a game bonus",
-    "dg-simple": "no knocking: only gin ends a hand",
-    "dg-oklahoma": "the first upcard says with how many points you may knock",
-    "eaai": "plain points to 100, a tie undercuts, the deal alternates",
-}
 _LEVELS = (MATCHED, "level-1", "level-2", "level-3", "level-4")
 
 
@@ -51,9 +43,7 @@ def lobby(request: Request, unnamed: str = "") -> Response:
     opponents = {name: OPPONENT_TEXTS.get(name, "") for name in dict.fromkeys((*_LEVELS, options.player))}
     if rating:
         opponents[MATCHED] = f"your equal; your {rating}"
-    rules = (
-        _RULE_SETS if options.rules in _RULE_SETS else {options.rules: PRESET_TEXTS.get(options.rules, "")} | _RULE_SETS
-    )
+    usual = USUAL_RULES if options.rules in USUAL_RULES else (options.rules, *USUAL_RULES)
     friend = friend_of(options.opponent)
     chosen = {"opponent": "friend" if friend else options.opponent, "rules": options.rules}
     place = "here" if friend and not request.people.is_away(friend) else "network"
@@ -61,7 +51,7 @@ def lobby(request: Request, unnamed: str = "") -> Response:
         "lobby.html",
         options=options,
         chosen={**chosen, **fields},
-        offered={"opponent": opponents, "rules": rules},
+        offered={"opponent": opponents, "rules": {name: rule_words(name) for name in usual}},
         unfinished=unfinished,
         fan=_FAN,
         ready=request.prepared(),

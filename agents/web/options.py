@@ -8,10 +8,11 @@ from starlette.responses import Response
 
 from agents.levels.level import MATCHED
 from agents.play.allowed import names_for_all
+from agents.play.display_names import preset_words
 from agents.play.options import Options, choices, preset_of
 from agents.web.pages import BACKS
 from agents.web.request import Request
-from ginenv.engine.rule_texts import PRESET_TEXTS, RULE_TEXTS
+from ginenv.engine.rule_texts import RULE_TEXTS
 from ginenv.engine.rules import CHOICES, PRESETS, RANGES
 from ginenv.errors import RulesError, unknown_name
 from ginenv.hands.text import parse_rules
@@ -20,13 +21,20 @@ from ginenv.hands.text import parse_rules
 _BACK = ("/rules", "/options", "/table", "/learned")
 # Options that are shown as swatches of what they look like.
 _SWATCHES = ("cloth", "card_back")
+# Rules that the lobby offers, each in a line; the others are under "More".
+USUAL_RULES = {
+    "dg-standard": "knock with 10 points or less; to 100, with boxes and a game bonus",
+    "dg-simple": "no knocking: only gin ends a hand",
+    "dg-oklahoma": "the first upcard says with how many points you may knock",
+    "eaai": "plain points to 100, a tie undercuts, the deal alternates",
+}
 # Others are shown by name only.
 OPPONENT_TEXTS = {
     MATCHED: "your equal, whoever you are",
-    "level-1": "beginner",
-    "level-2": "intermediate",
-    "level-3": "advanced",
-    "level-4": "expert, with search",
+    "level-1": "level 1, beginner",
+    "level-2": "level 2, intermediate",
+    "level-3": "level 3, advanced",
+    "level-4": "level 4, expert with search",
     "formula": "plays by fixed formulas",
     "network": "the trained network",
     "search": "the network with search",
@@ -38,6 +46,11 @@ OPPONENT_TEXTS = {
     "population": "one of 512 random styles; population:draw=2 draws others",
     "openspiel-simple": "OpenSpiel's simple bot, which needs OpenSpiel",
 }
+
+
+def rule_words(preset: str) -> str:
+    """A preset in a line."""
+    return USUAL_RULES.get(preset) or preset_words(preset)
 
 
 def opponents(request: Request) -> dict[str, str]:
@@ -55,7 +68,7 @@ def rules(request: Request) -> Response:
         "rules.html",
         options=options,
         preset=preset,
-        presets=PRESET_TEXTS,
+        presets={name: rule_words(name) for name in PRESETS},
         values=_texts(dataclasses.asdict(parse_rules(options.rules))),
         base=_texts(dataclasses.asdict(PRESETS[preset])),
         choices=CHOICES,
