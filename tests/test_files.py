@@ -13,7 +13,7 @@ import pytest
 from agents import cli
 from agents.files import FileError, check_writable, copy_files, replacing, write_json, write_text
 from agents.levels.level import Level, LevelError
-from agents.levels.profile import Profile
+from agents.levels.memory import Profile
 from agents.play.game import Game
 from agents.play.store import Home
 from ginenv.bots.heuristics import make_formula, make_simple

@@ -11,15 +11,15 @@ import pytest
 from agents.arena.series import play_series
 from agents.cli.levels import levels
 from agents.levels.level import LEVEL, Level, LevelError, copy_level, load_level
-from agents.levels.memory import Memory
-from agents.levels.player import LevelPlayer
-from agents.levels.profile import (
+from agents.levels.memory import (
+    Memory,
     Profile,
     profile_path,
     read_learned,
     read_opponents,
     reset_level,
 )
+from agents.levels.player import LevelPlayer
 from agents.levels.sentences import describe_learning, what_is_learned
 from ginenv.bots.heuristics import make_formula, make_simple, make_style
 from ginenv.errors import GinError, UnknownNameError
@@ -160,7 +160,7 @@ def test_a_disk_that_takes_nothing_ends_no_game(level, tmp_path, monkeypatch):
     def full(*arguments: object, **options: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("agents.levels.profile.write_json", full)
+    monkeypatch.setattr("agents.levels.memory.write_json", full)
     with pytest.warns(UserWarning, match="No space left"):
         play_with_profile(level, tmp_path, 2, seed=6)
     assert profile_path(tmp_path, level).read_bytes() == before

@@ -14,14 +14,15 @@ import ginenv
 from agents.arena import play_match
 from agents.arena.series import play_series
 from agents.config import parse_config
-from agents.levels.choice import FACTS, choose, describe
-from agents.levels.coach import Choices, teach
+from agents.levels.choice import choose, describe
+from agents.levels.coach import teach
+from agents.levels.features import FEATURES, NUM_WEIGHTS
 from agents.levels.level import NAMES, Level, LevelSettings, load_level
 from agents.levels.player import LevelPlayer
 from agents.network.bounds import NOTHING, blank
-from agents.opponent_model.features import FEATURES, NUM_WEIGHTS
 from agents.search.config import SearchConfig
 from agents.search.player import SearchPlayer
+from ginenv.bots.hand_kernels import remembered
 from ginenv.bots.heuristics import make_formula, make_simple
 from ginenv.engine.actions import KNOCK, PHASE_DISCARD, PHASE_DRAW, PHASE_UPCARD, UPCARD
 from ginenv.engine.melds import card_points, deadwood
@@ -51,23 +52,19 @@ def test_a_beginner_cannot_tell_what_it_does_not_remember() -> None:
         rows = encode_views(np.array([view, other], VIEW))
         assert (rows[0] != rows[1]).any()
         for k, seen in enumerate((view, other)):
-            blank(seen, 3, NOTHING, rows[k])
+            blank(seen, remembered(seen, 3), NOTHING, rows[k])
         # Its own discards are not part of the observation, so nothing else differs.
         assert (rows[0] == rows[1]).all()
 
 
 def chosen(views: np.ndarray, logits: np.ndarray, tries: int = 60, **changes: float) -> np.ndarray:
     behaviour = parse_config({"title": "t"} | changes, LevelSettings).behaviour
-    biases, facts = np.zeros((len(views), NUM_WEIGHTS)), np.zeros(1, FACTS)
-    legal = np.ascontiguousarray(views["legal"])
-    rng = np.random.default_rng(1)
-    actions = np.zeros((tries, len(views)), np.int64)
-    policy = np.zeros(logits.shape, np.float32)
-    for k in range(tries):
-        words = rng.integers(0, 2**64, len(views), dtype=np.uint64)
-        behaviours = np.repeat(behaviour, len(views))
-        choose(views, behaviours, biases, 1, False, logits.copy(), legal, words, facts, actions[k], policy)
-    return actions
+    choices = describe(views, behaviour, np.zeros(NUM_WEIGHTS), 1)
+    rng, actions = np.random.default_rng(1), []
+    for _ in range(tries):
+        choices["word"] = rng.integers(0, 2**64, len(views), dtype=np.uint64)
+        actions.append(choose(choices, logits.copy(), softens=False)[0])
+    return np.stack(actions)
 
 
 def test_errors_are_bounded_in_points_and_grow_as_choices_are_close() -> None:
@@ -274,18 +271,18 @@ def test_a_lesson_is_the_gradient_and_the_curvature_of_the_agreement_of_policies
     views = positions(12)
     rng = np.random.default_rng(3)
     own, coach = rng.normal(0, 8, (2, len(views), 107)).astype(np.float32)
-    behaviours = np.repeat(load_level("level-3").settings.behaviour, len(views))
-    legal = action_masks(views) > 0
+    behaviour, legal = load_level("level-3").settings.behaviour, action_masks(views) > 0
 
     def lesson(biases: np.ndarray) -> np.void:
-        choices = Choices(views, behaviours, np.tile(biases, (len(views), 1)), own.copy(), coach.copy())
-        return teach(choices, np.zeros(len(views), np.int64), 1)[0]
+        choices = describe(views, behaviour, biases, 1)
+        return teach(choices, own.copy(), coach.copy(), np.zeros(len(views), np.int64), 1)[0]
 
     def loss(biases: np.ndarray) -> float:
-        biased, facts = own.copy().astype(np.float64), np.zeros(1, FACTS)
-        for i, view in enumerate(views):
-            describe(view, behaviours[i], view["legal"], facts[0])
-            biased[i] = biased[i] / 5 + facts[0]["features"] @ biases
+        biased = own.astype(np.float64) / 5
+        for row, options in zip(biased, describe(views, behaviour, biases, 1)["options"], strict=True):
+            for k in range(options["count"]):
+                first, last = options["first"][k], options["last"][k]
+                row[options["actions"][k]] += options["features"][k, : last - first] @ biases[first:last]
         wanted = _softmax(coach.astype(np.float64) / 5, legal)
         return float((wanted * np.log(np.where(legal, _softmax(biased, legal), 1))).sum())
 

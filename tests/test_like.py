@@ -10,8 +10,8 @@ from agents.datasets.source import PlayedGames
 from agents.datasets.store import write_games
 from agents.levels.level import load_level
 from agents.levels.like import Imitation, full_weights
-from agents.levels.profile import Profile
-from agents.opponent_model.posterior import Posteriors, shipped_prior
+from agents.levels.memory import Profile
+from agents.levels.opponents import Posteriors, shipped_prior
 from agents.play.allowed import check_allowed
 from ginenv.bots.heuristics import StylePlayer, style
 from ginenv.errors import GinError

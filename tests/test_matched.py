@@ -11,9 +11,8 @@ from agents.cli.networks import export
 from agents.estimates import Estimate
 from agents.levels.dial import GRID, NUM_PLACES, STRANGER, shipped_dial
 from agents.levels.level import MATCHED, load_level
-from agents.levels.matched import MatchedPlayer, PersonRating, person_rating
-from agents.levels.own_luck import own_luck
-from agents.levels.profile import Profile, reset_level
+from agents.levels.matched import MatchedPlayer, PersonRating, own_luck, person_rating
+from agents.levels.memory import Profile, reset_level
 from agents.network.metadata import read_metadata
 from agents.network.player import SHIPPED
 from ginenv.bots.heuristics import make_simple

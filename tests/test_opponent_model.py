@@ -7,15 +7,14 @@ from functools import cache
 import numpy as np
 import pytest
 
-from agents.opponent_model.features import FEATURES, NUM_WEIGHTS
-from agents.opponent_model.learning import WORKSPACE, before_turn, learn_hand, shown_hand
-from agents.opponent_model.posterior import Posteriors, shipped_prior
-from agents.opponent_model.turns import MAX_TURNS, TURN, read_turns
+from agents.levels.features import FEATURES, NUM_WEIGHTS
+from agents.levels.opponents import WORKSPACE, Posteriors, before_turn, learn_hand, shipped_prior, shown_hand
 from benchmarks.data.opponent_prior import drawn_cards
 from ginenv.bots.heuristics import StylePlayer, make_simple, style
 from ginenv.engine.actions import KNOCK, PASS, STOCK, UPCARD
 from ginenv.hands.hand import Hand
 from ginenv.tables.players import make_player
+from ginenv.view.turns import MAX_TURNS, TURN, read_turns
 from tests.support.level_scenes import hands_of
 
 

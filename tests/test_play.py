@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from agents.levels.level import load_level
-from agents.levels.profile import read_opponents
+from agents.levels.memory import read_opponents
 from agents.play.hand_order import moved_card, shuffled_cards, sorted_cards, updated_order
 from agents.play.hints import FORMULAS, hint
 from agents.play.moves import Turn

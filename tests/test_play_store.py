@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from agents.files import FileError
-from agents.levels.profile import Profile, read_opponents
+from agents.levels.memory import Profile, read_opponents
 from agents.play.game import Game
 from agents.play.store import Home, StoreError
 from ginenv.bots.heuristics import make_formula, make_simple

@@ -17,7 +17,7 @@ from agents.arena.series import play_series
 from agents.files import read_json
 from agents.levels.level import MATCHED, load_level
 from agents.levels.matched import MatchedPlayer, person_rating
-from agents.levels.profile import Profile
+from agents.levels.memory import Profile
 from agents.play.practice import EVERYBODY, KINDS, MINE, POSITIONS, Exercise, Practice
 from agents.play.review import analyse_games, mistakes
 from agents.play.skill import skill, standing

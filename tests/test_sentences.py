@@ -7,10 +7,10 @@ import pytest
 
 from agents.arena.series import play_series
 from agents.cli.levels import levels
+from agents.levels.memory import Profile
+from agents.levels.opponents import Posteriors
 from agents.levels.player import LevelPlayer
-from agents.levels.profile import Profile
 from agents.levels.sentences import Learning, most_often, sentences_about, what_is_learned
-from agents.opponent_model.posterior import Posteriors
 from ginenv.bots.heuristics import make_style
 from ginenv.bots.population import PopulationPlayer
 from ginenv.engine.actions import PHASE_DISCARD, action_name

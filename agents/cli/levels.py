@@ -12,7 +12,7 @@ from tyro.conf import Positional, arg
 from tyro.extras import SubcommandApp
 
 from agents.levels.level import NAMES, LevelSettings, build_level, load_level, read_settings
-from agents.levels.profile import read_opponents, reset_level
+from agents.levels.memory import read_opponents, reset_level
 from agents.levels.sentences import describe_learning, what_is_learned
 from agents.network.model_card import write_card
 from agents.network.player import network_directory

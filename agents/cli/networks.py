@@ -10,7 +10,7 @@ from tyro.conf import Positional, arg
 
 from agents.files import copy_files, replacing, writing
 from agents.levels.level import LEVEL, NAMES, Level, copy_level, load_level
-from agents.levels.profile import read_learned
+from agents.levels.memory import read_learned
 from agents.network.checkpoint import read_metadata
 from agents.network.model_card import write_card
 from agents.network.player import network_directory

@@ -112,14 +112,13 @@ def _read_network(content: bytes) -> NumpyActor:
 class AppPlayer(LevelPlayer):
     """A level whose network gives logits on the scale on which levels choose, biases included."""
 
-    def choose(
-        self, views: np.ndarray, behaviours: np.ndarray, biases: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Chooses for every view (as ``LevelPlayer.choose``); the logits are the export's."""
-        seen = self._see(views, behaviours)
-        logits = self.actor.logits(views, seen[0], np.zeros(len(views), np.uint8))
-        actions, policy = self.draw(views, behaviours, np.zeros_like(biases), seen, logits.copy(), False)
-        return actions, policy, logits
+    softens = False
+
+    def logits(self, views: np.ndarray, choices: np.ndarray) -> np.ndarray:
+        """The export's logits (as ``LevelPlayer.logits``), for which nobody plays for gin only."""
+        inputs = choices["inputs"].copy()
+        inputs["gin_only"] = 0
+        return self.actor.logits(inputs)
 
 
 def read_app(directory: Path) -> AppFile:

@@ -31,7 +31,7 @@ from agents.levels.app import (
     load_app,
     read_app,
 )
-from agents.levels.choice import BEHAVIOUR
+from agents.levels.choice import BEHAVIOUR, choose
 from agents.levels.distill import POSITIONS, distill
 from agents.levels.level import Level
 from agents.levels.player import LevelPlayer
@@ -154,22 +154,22 @@ def _golden(player: AppPlayer, original: LevelPlayer, seed: int) -> tuple[list[d
     while len(lines) < _GOLDEN:
         views = np.concatenate([table.views for table in tables])
         player.reset(int(rng.integers(1 << 32)))
-        manner = player.manner(None, len(views))
-        actions, policy, logits = player.choose(views, *manner)
-        inputs = player._see(views, manner[0])[0]
+        choices = player.describe(views)
+        logits = player.logits(views, choices)
+        actions, policy = choose(choices, logits.copy(), player.softens)
         original.reset(player.seed)
         expected = original.act_with_policy(views)[1]
         decided = ~np.isin(views["phase"], (PHASE_SPREAD, PHASE_LAYOFF))
         shared += list(np.minimum(policy, expected).sum(1)[decided])
         taken = (views["phase"] == PHASE_WALL) | (rng.random(len(views)) < 0.15)
-        for i in np.flatnonzero(decided & taken & _sure(player, views, logits, actions, policy, rng)):
+        for i in np.flatnonzero(decided & taken & _sure(choices, logits, actions, policy, rng)):
             lines.append(
                 {
                     "view": _view(views[i], _GOLDEN_PRESETS[i // 2]),
                     "seed": player.seed,
                     "luck": f"{int(views[i]['luck']):016x}",
                     "hand_luck": f"{int(views[i]['hand_luck']):016x}",
-                    "input": base64.b64encode(inputs[i].tobytes()).decode(),
+                    "input": base64.b64encode(choices["inputs"]["observation"][i].tobytes()).decode(),
                     "logits": [round(float(value), 6) for value in logits[i]],
                     "probabilities": [
                         round(float(policy[i][action]), 7)
@@ -214,19 +214,13 @@ def _knocks(seed: int) -> list[dict[str, Any]]:
 
 
 def _sure(
-    player: AppPlayer,
-    views: np.ndarray,
-    logits: np.ndarray,
-    actions: np.ndarray,
-    policy: np.ndarray,
-    rng: np.random.Generator,
+    choices: np.ndarray, logits: np.ndarray, actions: np.ndarray, policy: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
-    """Where errors of rounding in the logits change neither the action nor, by much, the probabilities: ``bool[n]``."""
-    sure, (behaviours, biases) = np.ones(len(views), bool), player.manner(None, len(views))
-    seen = player._see(views, behaviours)
+    """Where errors of rounding in an export's logits change neither the action nor, by much, the probabilities: ``bool[n]``."""
+    sure = np.ones(len(choices), bool)
     for _ in range(4):
         noise = rng.uniform(-_ROUNDING, _ROUNDING, logits.shape).astype(np.float32)
-        again, chances = player.draw(views, behaviours, biases, seen, logits + noise, False)
+        again, chances = choose(choices, logits + noise, softens=False)
         sure &= (again == actions) & (np.abs(chances - policy).max(1) < 0.01)
     return sure
 

@@ -7,16 +7,17 @@ it met. It cannot learn more than its biases can say: what it forgets and how fa
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from agents.levels.choice import FACTS, add_biases, describe, is_legal, soften
-from agents.opponent_model.features import FIRST_DRAW, FIRST_KNOCK, NUM_WEIGHTS
-from agents.opponent_model.learning import WORKSPACE, newton_step
-from ginenv.engine.actions import KNOCK, NUM_ACTIONS, PHASE_DISCARD, STOCK
+from agents.levels.choice import MAX_OPTIONS, add_biases, soften
+from agents.levels.features import NUM_WEIGHTS
+from agents.levels.opponents import WORKSPACE, newton_step
+from ginenv.engine.actions import NUM_ACTIONS, PHASE_DISCARD
 from ginenv.engine.jit import kernel
+from ginenv.view.view import VIEW
 
+# Hands in play at once; of more, the oldest are forgotten.
+_MAX_IN_PLAY = 10_000
 # What one hand teaches.
 LESSON = np.dtype(
     [
@@ -29,98 +30,100 @@ LESSON = np.dtype(
 )
 
 
-class Choices(NamedTuple):
-    """Decisions of a level, as its coach is shown them.
+class HandsInPlay:
+    """The decisions of one player in hands that are not over, by slot and the hand's own random word."""
 
-    Attributes:
-        views: ``VIEW[n]``.
-        behaviours: how the level behaved, ``BEHAVIOUR[n]``.
-        biases: its own, without what it knows of the opponent: ``float64[n, NUM_WEIGHTS]``.
-        own: the network's logits for what the level saw, ``float32[n, 107]``.
-        coach: the same for all that there was to see.
-    """
+    def __init__(self) -> None:
+        self._hands: dict[tuple[int, int], list[tuple[np.void, np.ndarray]]] = {}
 
-    views: np.ndarray
-    behaviours: np.ndarray
-    biases: np.ndarray
-    own: np.ndarray
-    coach: np.ndarray
+    def note(self, views: np.ndarray, slots: np.ndarray, logits: np.ndarray) -> None:
+        """Notes the decisions ``VIEW[n]`` in some slots, ``int64[n]``, with the network's logits; what is shown again counts once."""
+        views = views.copy()
+        keys = zip(slots.tolist(), views["hand_luck"].tolist(), strict=True)
+        for i, (key, read) in enumerate(zip(keys, views["num_history"].tolist(), strict=True)):
+            decisions = self._hands.setdefault(key, [])
+            if not decisions or decisions[-1][0]["num_history"] < read:
+                decisions.append((views[i], logits[i]))
+        while len(self._hands) > _MAX_IN_PLAY:
+            del self._hands[next(iter(self._hands))]
+
+    def take(self, views: np.ndarray, slots: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The decisions of finished hands, ``VIEW[n]`` and ``int64[n]``; they are forgotten.
+
+        Returns:
+            ``VIEW[m]``, the logits that were noted, ``float32[m, 107]``, and which hand each is of, ``int64[m]``.
+        """
+        hands = [self._hands.pop(key, []) for key in zip(slots.tolist(), views["hand_luck"].tolist(), strict=True)]
+        decisions = [decision for hand in hands for decision in hand]
+        numbers = np.repeat(np.arange(len(hands)), [len(hand) for hand in hands])
+        logits = np.array([row for _, row in decisions], np.float32).reshape(len(decisions), NUM_ACTIONS)
+        return np.array([view for view, _ in decisions], VIEW), logits, numbers
+
+    def clear(self, slots: np.ndarray | None = None) -> None:
+        """Forgets the hands of some slots, or all."""
+        gone = None if slots is None else set(slots.tolist())
+        self._hands = {} if gone is None else {key: hand for key, hand in self._hands.items() if key[0] not in gone}
 
 
 @kernel
-def _policy(row, legal, policy):
-    """The softmax of a row of logits over legal actions; returns the number of these."""
+def _softmax(row, o, policy):
+    """Writes the probabilities of the options of an ``OPTIONS`` record under a row of logits."""
     most = -1e300
-    for action in range(NUM_ACTIONS):
-        policy[action] = 0.0
-        if is_legal(legal, action):
-            most = max(most, np.float64(row[action]))
+    for k in range(o.count):
+        most = max(most, np.float64(row[o.actions[k]]))
     total = 0.0
-    count = 0
-    for action in range(NUM_ACTIONS):
-        if is_legal(legal, action):
-            policy[action] = np.exp(row[action] - most)
-            total += policy[action]
-            count += 1
-    for action in range(NUM_ACTIONS):
-        policy[action] /= total
-    return count
+    for k in range(o.count):
+        policy[k] = np.exp(row[o.actions[k]] - most)
+        total += policy[k]
+    for k in range(o.count):
+        policy[k] /= total
 
 
 @kernel
-def _columns(action):
-    """The features that an action can have."""
-    if action < KNOCK:
-        return 0, FIRST_DRAW
-    return (FIRST_KNOCK, NUM_WEIGHTS) if action < STOCK else (FIRST_DRAW, FIRST_KNOCK)
-
-
-@kernel
-def _teach(views, behaviours, biases, own, coach, hands, facts, lessons):
-    policy, wanted = np.zeros(NUM_ACTIONS), np.zeros(NUM_ACTIONS)
+def _teach(choices, own, coach, hands, lessons):
+    policy, wanted = np.zeros(MAX_OPTIONS), np.zeros(MAX_OPTIONS)
     mean = np.zeros(NUM_WEIGHTS)
-    for i in range(views.shape[0]):
-        v, f, lesson = views[i], facts[0], lessons[hands[i]]
-        if v.phase > PHASE_DISCARD:
+    for i in range(choices.shape[0]):
+        c, lesson = choices[i], lessons[hands[i]]
+        o = c.options
+        if c.phase > PHASE_DISCARD or o.count < 2:
             continue
-        describe(v, behaviours[i], v.legal, f)
-        soften(v.phase, own[i])
-        soften(v.phase, coach[i])
-        add_biases(biases[i], v.legal, f, own[i])
-        _policy(coach[i], v.legal, wanted)
-        if _policy(own[i], v.legal, policy) < 2:
-            continue
+        soften(c.phase, own[i])
+        soften(c.phase, coach[i])
+        add_biases(c, own[i])
+        _softmax(own[i], o, policy)
+        _softmax(coach[i], o, wanted)
         mean[:] = 0.0
-        for action in range(NUM_ACTIONS):
-            if not is_legal(v.legal, action):
-                continue
-            first, last = _columns(action)
-            lesson.agreement += min(policy[action], wanted[action])
-            for a in range(first, last):
-                weighted = policy[action] * f.features[action, a]
-                mean[a] += weighted
-                lesson.gradient[a] += wanted[action] * f.features[action, a] - weighted
-                for b in range(first, a + 1):
-                    lesson.curve[a, b] += weighted * f.features[action, b]
+        for k in range(o.count):
+            first = o.first[k]
+            lesson.agreement += min(policy[k], wanted[k])
+            for a in range(o.last[k] - first):
+                weighted = policy[k] * o.features[k, a]
+                mean[first + a] += weighted
+                lesson.gradient[first + a] += wanted[k] * o.features[k, a] - weighted
+                for b in range(a + 1):
+                    lesson.curve[first + a, first + b] += weighted * o.features[k, b]
         for a in range(NUM_WEIGHTS):
             for b in range(a + 1):
                 lesson.curve[a, b] -= mean[a] * mean[b]
         lesson.decisions += 1
 
 
-def teach(choices: Choices, hands: np.ndarray, count: int) -> np.ndarray:
+def teach(choices: np.ndarray, own: np.ndarray, coach: np.ndarray, hands: np.ndarray, count: int) -> np.ndarray:
     """What hands teach a level.
 
     Args:
-        choices: the level's decisions in them; their logits are overwritten.
-        hands: which hand each is of, ``int64[n]``.
+        choices: the level's in them, with its own biases, without what it knows of the opponent: ``CHOICE[n]``.
+        own: the network's logits for what the level saw, ``float32[n, 107]``; overwritten.
+        coach: the same for all that there was to see; overwritten.
+        hands: which hand each choice is of, ``int64[n]``.
         count: number of hands.
 
     Returns:
         ``LESSON[count]``; of ``curve`` the lower half.
     """
     lessons = np.zeros(count, LESSON)
-    _teach(*choices, hands, np.zeros(1, FACTS), lessons)
+    _teach(choices, own, coach, hands, lessons)
     return lessons
 
 

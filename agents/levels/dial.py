@@ -18,8 +18,8 @@ import numpy as np
 from agents.estimates import Estimate
 from agents.files import parse_json, read_bytes
 from agents.levels.choice import BEHAVIOUR
-from agents.opponent_model.features import FEATURES, NUM_WEIGHTS
-from agents.opponent_model.posterior import square
+from agents.levels.features import FEATURES, NUM_WEIGHTS
+from agents.levels.opponents import square
 from agents.rating import normal_rows, posterior, rating_of
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "dial.json"

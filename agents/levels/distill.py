@@ -17,6 +17,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from agents.levels.app import WIDTHS
+from agents.levels.choice import choose
 from agents.levels.player import LevelPlayer
 from agents.network.nets import Actor
 from ginenv.engine.actions import NUM_ACTIONS, PHASE_LAYOFF, PHASE_SPREAD
@@ -106,18 +107,20 @@ def _play(level: LevelPlayer, seed: int) -> Iterator[_Examples]:
 
 def _label(level: LevelPlayer, views: np.ndarray) -> tuple[np.ndarray, _Examples]:
     """The level's actions, and what it wants the student to learn, of positions that its network decides."""
-    behaviours, biases = level.manner(None, len(views))
-    seen, biased = level._see(views, behaviours), behaviours.copy()
+    choices = level.describe(views)
+    biased, wanted = choices.copy(), level.logits(views, choices)
     # On the scale on which it chooses, its biases included, but neither the hand's taste nor the bound on deadwood.
-    biased["hand_taste"], biased["max_extra_deadwood"] = 0, 1000
-    level.draw(views, biased, biases, seen, wanted := level._logits(views, seen, behaviours))
-    actions, _ = level.draw(views, behaviours, np.zeros_like(biases), seen, preferred := wanted.copy(), False)
+    biased["behaviour"]["hand_taste"], biased["behaviour"]["max_extra_deadwood"] = 0, 1000
+    choose(biased, wanted)
+    preferred = wanted.copy()
+    choices["biases"] = 0
+    actions, _ = choose(choices, preferred, softens=False)
     decided = np.flatnonzero(~np.isin(views["phase"], (PHASE_SPREAD, PHASE_LAYOFF)))
     preferred = np.where(action_masks(views[decided]) > 0, preferred[decided], -np.inf)
     behind = preferred.max(1, keepdims=True) - preferred
     weights = np.maximum(np.exp(-np.maximum(behind - level.behaviour["max_logit_gap"][0] - 0.5, 0)), _MIN_WEIGHT)
     weights = np.where(behind < 1e6, weights, 0).astype(np.float32)
-    return actions, (seen[0][decided], wanted[decided], weights)
+    return actions, (choices["inputs"]["observation"]["cells"][decided], wanted[decided], weights)
 
 
 def _step(actor: Actor, optimiser: torch.optim.Optimizer, examples: _Examples, rows: np.ndarray) -> None:

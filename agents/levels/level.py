@@ -20,9 +20,9 @@ from agents.config import Config, override, parse_config
 from agents.files import read_json_object, replacing, write_json, writing
 from agents.levels.choice import BEHAVIOUR
 from agents.levels.dial import LEVELS, NUM_PLACES, Dial, settings_at, shipped_dial
-from agents.levels.memory import Learned, fresh_skill
+from agents.levels.features import FEATURES
+from agents.levels.opponents import POSTERIOR, Beliefs
 from agents.network.metadata import METADATA, WEIGHTS, read_metadata
-from agents.opponent_model.features import FEATURES
 from ginenv.errors import GinError, did_you_mean, quoted, unknown_name
 from ginenv.tables.player_names import not_a_directory, player_names
 
@@ -36,11 +36,33 @@ LEVEL = "level.json"
 NAMES = tuple(LEVELS)
 # The level that is everybody's equal: the network that ships, at the strength of whom it plays.
 MATCHED = "matched"
+# How many hands of the coach a level's habits are worth: how slowly it learns.
+_HABIT_HANDS = 6000
+# Hands of each figure over time, and how many such figures are kept.
+AGREEMENT_HANDS, _MAX_FIGURES = 20, 500
 _SHIPPED = Path(__file__).resolve().parents[1] / "data" / "network"
 
 
 class LevelError(GinError):
     """A level, or what it has learned, cannot be used."""
+
+
+class Learned(Beliefs):
+    """What a level has learned of the game: its own biases.
+
+    Attributes:
+        agreement: over time, pairs of a number of hands and how much of its choices its coach would make, from 0 to 1.
+    """
+
+    agreement: list[tuple[int, float]] = Field(default_factory=list, max_length=_MAX_FIGURES)
+
+    def with_agreement(self, shares: np.ndarray) -> Learned:
+        """The same with the agreement in some more hands, ``float64[n]``."""
+        figures = [*self.agreement]
+        for share in shares.tolist():
+            count, mean = figures.pop() if figures and figures[-1][0] < AGREEMENT_HANDS else (0, 0.0)
+            figures.append((count + 1, round((count * mean + share) / (count + 1), 4)))
+        return self.model_copy(update={"agreement": figures[-_MAX_FIGURES:]})
 
 
 class LevelSettings(Config):
@@ -56,7 +78,7 @@ class LevelSettings(Config):
         max_extra_deadwood: how much more deadwood than the best discard a discard may leave.
         hand_taste: strength of the taste for sets, runs and early knocks that is drawn for each hand, in logits.
         habits: what it does too often (or too seldom, below 0), in logits, by feature of a choice
-            (``agents.opponent_model.features.FEATURES``).
+            (``agents.levels.features.FEATURES``).
         worlds: worlds of the search that makes its choices; 0: no search, its network makes them.
         slack: of that search (see ``agents.search.SearchConfig``).
     """
@@ -152,7 +174,10 @@ class Level:
         """Its own biases with their precision, before it plays: ``POSTERIOR[1]``."""
         if self.learned is not None:
             return self.learned.record
-        return fresh_skill(self.settings.biases, shipped_dial().curve)
+        record, curve = np.zeros(1, POSTERIOR), shipped_dial().curve
+        # What hardly ever occurs in a hand is not learned from one.
+        record[0] = self.settings.biases, _HABIT_HANDS * (curve + np.diag(0.02 * np.diag(curve) + 1e-4)), 0
+        return record
 
     def with_settings(self, **changes: Any) -> Level:
         """The same level with some settings changed.

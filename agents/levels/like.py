@@ -13,13 +13,13 @@ import numpy as np
 
 from agents.datasets.rows import Hands
 from agents.datasets.source import RecordedGames
-from agents.levels.choice import BEHAVIOUR, FACTS, describe, draw_action
-from agents.levels.profile import most_shown
+from agents.levels.choice import OPTIONS, draw_action, list_options
+from agents.levels.features import NUM_DISCARDS, NUM_WEIGHTS
+from agents.levels.memory import most_shown
+from agents.levels.opponents import ModelPrior, Posteriors, shipped_prior
 from agents.network.bounds import EVERYTHING
-from agents.opponent_model.features import NUM_DISCARDS, NUM_WEIGHTS
-from agents.opponent_model.posterior import ModelPrior, Posteriors, shipped_prior
 from agents.player_names import canonical_name
-from ginenv.bots.hand_kernels import choose_lay_off, choose_spread, least_deadwood, unit
+from ginenv.bots.hand_kernels import least_deadwood
 from ginenv.engine.actions import (
     KNOCK,
     NUM_ACTIONS,
@@ -30,7 +30,7 @@ from ginenv.engine.actions import (
     STOCK,
     UPCARD,
 )
-from ginenv.engine.jit import ctz, kernel, mix
+from ginenv.engine.jit import ctz, kernel, mix, unit
 from ginenv.engine.state import as_batch
 from ginenv.errors import GinError, quoted, unknown_name
 from ginenv.tables.players import BasePlayer
@@ -40,70 +40,71 @@ from ginenv.view.view import VIEW, make_views
 # away points that nobody throws away. Chosen on other styles than those of the benchmark (docs/log/opponent_model.md).
 DISCARD_SHARPNESS, SHARPNESS = 4.0, 1.3
 
-# Somebody's weights, and the bounds within which a decision is described to them: none.
-CHOICES = np.dtype([("weights", np.float64, (NUM_WEIGHTS,)), ("behaviour", BEHAVIOUR)], align=True)
+# Somebody's weights.
+STYLE = np.dtype([("weights", np.float64, (NUM_WEIGHTS,))])
 
 
 @kernel
-def _score(weights, features):
+def _score(weights, o, k):
     total = 0.0
-    for k in range(NUM_WEIGHTS):
-        total += weights[k] * features[k]
+    for weight in range(o.first[k], o.last[k]):
+        total += weights[weight] * o.features[k, weight - o.first[k]]
     return total
 
 
 @kernel
-def _is_yes(weights, features, word):
-    score = min(30.0, max(-30.0, _score(weights, features)))
+def _is_yes(weights, o, action, word):
+    """Whether somebody chooses an option when asked for this one alone."""
+    k = 0
+    while o.actions[k] != action:
+        k += 1
+    score = min(30.0, max(-30.0, _score(weights, o, k)))
     return unit(word) < 1 / (1 + np.exp(-score))
 
 
 @kernel
-def _draw_card(v, weights, f, word):
-    if v.legal[2] & 2 and _is_yes(weights, f.features[UPCARD], word):
+def _draw_card(v, weights, o, word):
+    if v.legal[2] & 2 and _is_yes(weights, o, UPCARD, word):
         return UPCARD
     others = v.legal[2] & 5
     return STOCK + ctz(others) if others else UPCARD
 
 
 @kernel
-def _discard(v, weights, f, word):
+def _discard(v, weights, o, word):
     if v.legal[1]:
         best, left = least_deadwood(v.hand, v.legal[1])
         knock = KNOCK + ctz(best)
-        if left == 0 or not v.legal[0] or _is_yes(weights, f.features[knock], word):
+        if left == 0 or not v.legal[0] or _is_yes(weights, o, knock, word):
             return knock
     scores = np.empty(NUM_ACTIONS, np.float32)
-    for card in range(52):
-        if (v.legal[0] >> card) & 1:
-            scores[card] = _score(weights, f.features[card])
-    discards = (np.int64(v.legal[0]), np.int64(0), np.int64(0))
-    return draw_action(scores, discards, np.inf, 1.0, mix(word), np.empty(NUM_ACTIONS, np.float32))
+    for k in range(o.discards):
+        scores[o.actions[k]] = _score(weights, o, k)
+    return draw_action(scores, o.actions[: o.discards], np.inf, 1.0, mix(word), np.empty(NUM_ACTIONS, np.float32))
 
 
 @kernel
-def decide(v, choices, seed):
-    """The action of a ``CHOICES`` record for a ``VIEW`` record; ``seed`` (uint64) is mixed with the view's ``luck``."""
-    if v.phase == PHASE_SPREAD:
-        return np.int64(choose_spread(v))
-    if v.phase == PHASE_LAYOFF:
-        return np.int64(choose_lay_off(v))
-    facts = np.zeros(1, FACTS)
-    describe(v, choices.behaviour, v.legal, facts[0])
+def decide(v, styles, seed):
+    """The action of a ``STYLE`` record for a ``VIEW`` record; ``seed`` (uint64) is mixed with the view's ``luck``."""
+    options = np.empty(1, OPTIONS)
+    o = options[0]
+    list_options(v, v.pile_cards, EVERYTHING, o)
     word = mix(v.luck ^ seed)
+    if v.phase == PHASE_SPREAD or v.phase == PHASE_LAYOFF:
+        return o.actions[0]
     if v.phase == PHASE_DISCARD:
-        return np.int64(_discard(v, choices.weights, facts[0], word))
-    return np.int64(_draw_card(v, choices.weights, facts[0], word))
+        return np.int64(_discard(v, styles.weights, o, word))
+    return np.int64(_draw_card(v, styles.weights, o, word))
 
 
 @kernel
-def _act(views, choices, index, seed, actions):
+def _act(views, styles, index, seed, actions):
     for i in range(views.shape[0]):
-        actions[i] = decide(views[i], choices[index[i]], seed)
+        actions[i] = decide(views[i], styles[index[i]], seed)
 
 
 def full_weights(records: np.ndarray, prior: ModelPrior) -> np.ndarray:
-    """The weights that opponents are played with, ``CHOICES[n]``: as if every hand had been counted in full.
+    """The weights that opponents are played with, ``STYLE[n]``: as if every hand had been counted in full.
 
     A level learns with a tempered likelihood, which leaves people more alike than they are.
 
@@ -113,42 +114,41 @@ def full_weights(records: np.ndarray, prior: ModelPrior) -> np.ndarray:
     """
     stranger = prior.stranger[0]
     base = stranger["precision"] @ stranger["mean"]
-    choices = np.zeros(len(records), CHOICES)
-    choices["behaviour"]["remembered_discards"], choices["behaviour"]["noticed_actions"] = 32, EVERYTHING
-    for row, record in zip(choices, records, strict=True):
+    styles = np.zeros(len(records), STYLE)
+    for row, record in zip(styles, records, strict=True):
         seen = (record["precision"] - stranger["precision"]) / prior.tempered
         moved = (record["precision"] @ record["mean"] - base) / prior.tempered
         row["weights"] = np.linalg.solve(stranger["precision"] + seen, base + moved)
         row["weights"][:NUM_DISCARDS] *= DISCARD_SHARPNESS
         row["weights"][NUM_DISCARDS:] *= SHARPNESS
-    return choices
+    return styles
 
 
 class Imitation(BasePlayer):
     """Plays as opponents do whose hands are known.
 
     Args:
-        choices: ``CHOICES[m]``; game ``slot`` is played by ``slot % m``.
+        styles: ``STYLE[m]``; game ``slot`` is played by ``slot % m``.
         seed: mixed with the views' own random words.
     """
 
     name = "like"
 
-    def __init__(self, choices: np.ndarray, seed: int = 0) -> None:
+    def __init__(self, styles: np.ndarray, seed: int = 0) -> None:
         super().__init__(seed)
-        self.choices = choices
+        self.styles = styles
 
     @property
     def compiled(self) -> tuple[Any, np.ndarray]:
         """The kernel that decides, and the weights (see ``ginenv.tables.compiled_players``)."""
-        return decide, self.choices
+        return decide, self.styles
 
     def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
         """Chooses for every view (see ``ginenv.tables.players.Player``)."""
         views = as_batch(views, VIEW, "VIEW")
         actions = np.empty(len(views), np.int64)
-        index = np.zeros(len(views), np.int64) if slots is None else np.asarray(slots, np.int64) % len(self.choices)
-        _act(views, self.choices, index, np.uint64(self.seed % 2**64), actions)
+        index = np.zeros(len(views), np.int64) if slots is None else np.asarray(slots, np.int64) % len(self.styles)
+        _act(views, self.styles, index, np.uint64(self.seed % 2**64), actions)
         return actions
 
 

@@ -1,95 +1,42 @@
-"""What a level remembers: of each opponent, of the game in general, and of the hands in play.
+"""What a level knows: of each opponent, and of the game; in memory, and on disk in one file for each level, written after every hand.
 
-What is known of an opponent is a normal distribution of its weights (``agents.opponent_model``). It shifts the level's biases by a table,
+What is known of an opponent is a normal distribution of its weights (``agents.levels.opponents``). It shifts the level's biases by a table,
 the *responses*: linear in what is known, so nothing changes where nothing is known. What is known of the game is a normal distribution of
 the level's own biases, which its coach moves (``agents.levels.coach``).
+
+Each write reads the file and replaces it as a whole, under a lock. So a process that is killed loses at most the hand in play, and two
+processes that play at the same time both count.
 """
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Literal
 
 import numpy as np
+from filelock import FileLock
 from pydantic import Field
 
-from agents.config import Config
-from agents.files import read_json_object
-from agents.levels.dial import STRANGER
-from agents.opponent_model.features import NUM_WEIGHTS
-from agents.opponent_model.posterior import POSTERIOR, Posteriors, lower_of, square
-from ginenv.engine.actions import NUM_ACTIONS
-from ginenv.view.view import VIEW
+from agents.config import Config, parse_config
+from agents.files import private_directory, read_json_object, write_json
+from agents.levels.coach import learn
+from agents.levels.dial import GRID, STRANGER, shipped_dial
+from agents.levels.level import MATCHED, Learned, Level, LevelError
+from agents.levels.opponents import Beliefs, Posteriors
+from agents.player_names import canonical_name
+from ginenv.errors import GinError, quoted, unknown_name
 
+FORMAT_VERSION = 4
+DIRECTORY = "levels"
 RESPONSES = Path(__file__).resolve().parents[1] / "data" / "responses.json"
 # Distances from the average opponent beyond this count as this, in standard deviations.
 MAX_DISTANCE = 1.5
-# How many hands of the coach a level's habits are worth: how slowly it learns.
-_HABIT_HANDS = 6000
-# Numbers in the lower half of a precision.
-_LOWER = NUM_WEIGHTS * (NUM_WEIGHTS + 1) // 2
-# Hands of each figure over time, and how many such figures are kept.
-AGREEMENT_HANDS, _MAX_FIGURES = 20, 500
-# Hands in play at once; of more, the oldest are forgotten.
-_MAX_IN_PLAY = 10_000
-
-
-class Beliefs(Config):
-    """A ``POSTERIOR`` as lists of numbers.
-
-    Attributes:
-        hands: that it rests on.
-        mean: of each weight.
-        precision: its lower half, row by row.
-    """
-
-    hands: int = Field(ge=0)
-    mean: list[float] = Field(min_length=NUM_WEIGHTS, max_length=NUM_WEIGHTS)
-    precision: list[float] = Field(min_length=_LOWER, max_length=_LOWER)
-
-    @property
-    def record(self) -> np.ndarray:
-        """The same as ``POSTERIOR[1]``."""
-        record = np.zeros(1, POSTERIOR)
-        record[0] = self.mean, square(self.precision), self.hands
-        return record
-
-
-class Learned(Beliefs):
-    """What a level has learned of the game: its own biases.
-
-    Attributes:
-        agreement: over time, pairs of a number of hands and how much of its choices its coach would make, from 0 to 1.
-    """
-
-    agreement: list[tuple[int, float]] = Field(default_factory=list, max_length=_MAX_FIGURES)
-
-    def with_agreement(self, shares: np.ndarray) -> Learned:
-        """The same with the agreement in some more hands, ``float64[n]``."""
-        figures = [*self.agreement]
-        for share in shares.tolist():
-            count, mean = figures.pop() if figures and figures[-1][0] < AGREEMENT_HANDS else (0, 0.0)
-            figures.append((count + 1, round((count * mean + share) / (count + 1), 4)))
-        return self.model_copy(update={"agreement": figures[-_MAX_FIGURES:]})
-
-
-def beliefs(record: np.void) -> dict[str, Any]:
-    """A ``POSTERIOR`` record as the values of ``Beliefs``."""
-    return {"hands": int(record["hands"]), "mean": record["mean"].tolist(), "precision": lower_of(record["precision"])}
-
-
-def fresh_skill(habits: np.ndarray, curve: np.ndarray) -> np.ndarray:
-    """A level's own biases as installed, ``POSTERIOR[1]``.
-
-    Args:
-        habits: ``float64[NUM_WEIGHTS]``.
-        curve: covariance of the features of a hand's choices.
-    """
-    record = np.zeros(1, POSTERIOR)
-    # What hardly ever occurs in a hand is not learned from one.
-    record[0] = habits, _HABIT_HANDS * (curve + np.diag(0.02 * np.diag(curve) + 1e-4)), 0
-    return record
+# Characters of a level's name and of its digest in the name of its file.
+_NAME, _DIGEST = 40, 16
+# Ratings of the past that are stored.
+MAX_RATINGS = 500
 
 
 @cache
@@ -104,46 +51,6 @@ def shipped_responses() -> np.ndarray:
 def bounded(distances: np.ndarray) -> np.ndarray:
     """Distances as far as they count, as ``float64``."""
     return np.clip(distances.astype(np.float64), -MAX_DISTANCE, MAX_DISTANCE)
-
-
-class HandsInPlay:
-    """The decisions of one player in hands that are not over, by slot and the hand's own random word."""
-
-    def __init__(self) -> None:
-        self._hands: dict[tuple[int, int], list[tuple[np.void, np.ndarray | None]]] = {}
-
-    def note(self, views: np.ndarray, slots: np.ndarray, logits: np.ndarray | None = None) -> None:
-        """Notes the decisions ``VIEW[n]`` in some slots, ``int64[n]``, with the network's logits; what is shown again counts once."""
-        views = views.copy()
-        keys = zip(slots.tolist(), views["hand_luck"].tolist(), strict=True)
-        for i, (key, read) in enumerate(zip(keys, views["num_history"].tolist(), strict=True)):
-            decisions = self._hands.setdefault(key, [])
-            if not decisions or decisions[-1][0]["num_history"] < read:
-                decisions.append((views[i], None if logits is None else logits[i]))
-        while len(self._hands) > _MAX_IN_PLAY:
-            del self._hands[next(iter(self._hands))]
-
-    def take(self, views: np.ndarray, slots: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The decisions of finished hands, ``VIEW[n]`` and ``int64[n]``; they are forgotten.
-
-        Returns:
-            ``VIEW[m]``; the logits that were noted, ``float32[m, 107]``, empty if none were; and which hand each is of, ``int64[m]``.
-        """
-        keys = zip(slots.tolist(), views["hand_luck"].tolist(), strict=True)
-        hands = [self._hands.pop(key, []) for key in keys]
-        found = [decision for decisions in hands for decision in decisions]
-        numbers = np.repeat(np.arange(len(hands)), [len(decisions) for decisions in hands])
-        logits = [row for _, row in found if row is not None]
-        return (
-            np.array([view for view, _ in found], VIEW),
-            np.array(logits, np.float32).reshape(len(logits), NUM_ACTIONS),
-            numbers,
-        )
-
-    def clear(self, slots: np.ndarray | None = None) -> None:
-        """Forgets the hands of some slots, or all."""
-        gone = None if slots is None else set(slots.tolist())
-        self._hands = {} if gone is None else {key: hand for key, hand in self._hands.items() if key[0] not in gone}
 
 
 class Memory:
@@ -184,3 +91,230 @@ class Memory:
     def biases(self, rows: np.ndarray) -> np.ndarray:
         """The biases of its choices against some opponents, ``float64[n, NUM_WEIGHTS]``."""
         return self.skills["mean"][rows] + bounded(self.opponents.distances(rows)) @ shipped_responses()
+
+
+class Strength(Config):
+    """How strong an opponent is, to ``matched``.
+
+    Attributes:
+        posterior: how likely each rating of ``agents.levels.dial.GRID`` is.
+        ratings: the rating after each hand, of the last ones.
+        hands: number of hands in all.
+    """
+
+    posterior: list[Annotated[float, Field(ge=0, le=1)]] = Field(min_length=len(GRID), max_length=len(GRID))
+    ratings: list[int] = Field(max_length=MAX_RATINGS)
+    hands: int = Field(ge=0)
+
+
+class _Opponent(Config):
+    """What is known of an opponent."""
+
+    choices: Beliefs
+    strength: Strength | None = None
+
+
+class _File(Config):
+    """A profile's file: what everybody's hands have taught about the game, and what is known of each opponent."""
+
+    format: Literal[4]
+    level: str
+    learned: Learned | None = None
+    opponents: dict[str, _Opponent]
+
+    def record(self, opponent: str) -> _Opponent | None:
+        """The record of an opponent, by a name in any letter case."""
+        return self.opponents.get(canonical_name(opponent, self.opponents))
+
+    def memory(self, level: Level, opponent: str) -> Memory:
+        """What is known of an opponent, and of the game, as row 0."""
+        found, record = Memory(level.skill), self.record(opponent)
+        if self.learned is not None:
+            found.skills[:] = self.learned.record
+        if record is not None:
+            found.opponents.records[:] = record.choices.record
+            if record.strength is not None:
+                found.strengths[0] = record.strength.posterior
+        return found
+
+
+def profile_path(home: Path, level: Level) -> Path:
+    """The file in which a level keeps what it learns, under a home directory.
+
+    A user's own level may have any name, even that of an installed one, and may be rebuilt. Its digest tells such levels apart.
+    """
+    name = re.sub(r"[^\w.-]", "_", level.name)[:_NAME]
+    suffix = "" if level.ships else f"-{level.digest[:_DIGEST]}"
+    return home / DIRECTORY / f"{name}{suffix}.json"
+
+
+def _read(path: Path, level: str = "") -> _File:
+    """A file's content for a level, or for whatever level it is of; empty if there is no file.
+
+    Raises:
+        LevelError: if the file is damaged, of another version or of another level. It is left as it is.
+    """
+    if not path.exists():
+        return _File(format=FORMAT_VERSION, level=level, opponents={})
+    remedy = f"reset {level or 'the level'} or remove {path} to begin again, or put an older copy in its place"
+    try:
+        file: _File = parse_config(read_json_object(path, "what was learned"), _File, path.name)
+    except GinError as error:
+        raise LevelError(f"{error}; {remedy}") from None
+    if level and file.level != level:
+        raise LevelError(f"{path.name} is what {quoted(file.level)} has learned, not {level}; {remedy}")
+    return file
+
+
+def read_learned(home: Path, level: Level) -> Learned | None:
+    """What a level has learned of the game from everybody's hands since it began; ``None`` before the first.
+
+    Raises:
+        LevelError: if the file is damaged.
+    """
+    return _read(profile_path(home, level), level.name).learned
+
+
+def read_opponents(home: Path, level: Level, opponent: str | None = None) -> dict[str, Memory]:
+    """What a level has learned, from its file under a home directory.
+
+    Args:
+        home: the directory.
+        level: the level.
+        opponent: the name of one opponent, in any letter case, known or not; all known opponents when left out.
+
+    Returns:
+        For each name, a memory of that opponent.
+
+    Raises:
+        LevelError: if the file is damaged.
+    """
+    file = _read(profile_path(home, level), level.name)
+    names = file.opponents if opponent is None else [canonical_name(opponent, file.opponents)]
+    return {name: file.memory(level, name) for name in names}
+
+
+def most_shown(home: Path, opponent: str) -> np.ndarray:
+    """What the level knows of an opponent that has seen most of its hands, ``POSTERIOR[1]``.
+
+    Raises:
+        LevelError: if a level's file is damaged, or none knows the opponent.
+    """
+    files = [_read(path) for path in sorted((home / DIRECTORY).glob("*.json"))]
+    found = [record.choices.record for file in files if (record := file.record(opponent))]
+    if not found:
+        names = {name for file in files for name in file.opponents}
+        raise LevelError(f"profile {quoted(str(home))}: {unknown_name('opponent', opponent, names)}")
+    return max(found, key=lambda records: records["hands"][0])
+
+
+class Profile:
+    """What a level has learned of one opponent, and from everybody, kept on disk; empty where there is no file yet.
+
+    The file is read at the start and again whenever a hand is learned; what others teach the level in between is not seen.
+
+    Args:
+        home: directory of all profiles.
+        level: the level.
+        opponent: name of the opponent, in any letter case.
+
+    Raises:
+        LevelError: if the file is damaged, or its directory cannot be made.
+    """
+
+    def __init__(self, home: Path, level: Level, opponent: str) -> None:
+        self.level, self.opponent = level, opponent
+        self.path = profile_path(home, level)
+        try:
+            private_directory(self.path.parent)
+        except OSError as error:
+            raise LevelError(f"{self.path.parent} cannot be made ({error.strerror})") from None
+        self._file = _read(self.path, level.name)
+
+    def memory(self) -> Memory:
+        """What is known of the opponent and of the game, as row 0."""
+        return self._file.memory(self.level, self.opponent)
+
+    def learn(
+        self, views: np.ndarray, lessons: np.ndarray | None = None, results: tuple[np.ndarray, np.ndarray] | None = None
+    ) -> Memory:
+        """Adds finished hands to what the file on disk knows, writes the file, and returns what is known now.
+
+        Args:
+            views: ``VIEW[n]``.
+            lessons: what the coach says of them, ``LESSON[n]``.
+            results: for ``matched``: places on the dial, and points without luck (see ``Dial.updated``).
+
+        Raises:
+            LevelError: if the file is damaged or cannot be written; it is left as it was.
+        """
+        try:
+            private_directory(self.path.parent)
+            with FileLock(self.path.with_suffix(".lock"), mode=0o600):
+                found, file = self._learned_from(_read(self.path, self.level.name), views, lessons, results)
+                write_json(self.path, file.model_dump(), private=True)
+        except OSError as error:
+            reason = error.strerror or error
+            raise LevelError(f"what {self.level.name} learned cannot be written to {self.path}: {reason}") from None
+        self._file = file
+        return found
+
+    def _learned_from(
+        self,
+        file: _File,
+        views: np.ndarray,
+        lessons: np.ndarray | None,
+        results: tuple[np.ndarray, np.ndarray] | None,
+    ) -> tuple[Memory, _File]:
+        """What is known after some hands (as ``learn``), and the file's new content."""
+        found, before, learned = file.memory(self.level, self.opponent), file.record(self.opponent), file.learned
+        rows = np.zeros(len(views), np.int64)
+        found.opponents.learn(views, rows)
+        if lessons is not None and lessons["decisions"].any():
+            learn(lessons, rows, found.skills)
+            learned = learned or self.level.learned
+            shares = (lessons["agreement"] / np.maximum(1, lessons["decisions"]))[lessons["decisions"] > 0]
+            learned = Learned.of(found.skills[0], agreement=learned.agreement if learned else [])
+            learned = learned.with_agreement(shares)
+        strength = None if results is None else self._rate(found, before.strength if before else None, results)
+        record = _Opponent(choices=Beliefs.of(found.opponents.records[0]), strength=strength)
+        opponents = file.opponents | {canonical_name(self.opponent, file.opponents): record}
+        return found, file.model_copy(update={"opponents": opponents, "learned": learned})
+
+    def _rate(self, found: Memory, before: Strength | None, results: tuple[np.ndarray, np.ndarray]) -> Strength:
+        """The opponent's strength after some hands."""
+        dial = shipped_dial()
+        ratings, hands = (before.ratings, before.hands) if before else ([], 0)
+        for place, margin in zip(*results, strict=True):
+            found.strengths = dial.updated(found.strengths, np.array([place]), np.array([margin]))
+            ratings = [*ratings, round(dial.rating(found.strengths[0]).mean)]
+        posterior = found.strengths[0].round(7).tolist()
+        return Strength(posterior=posterior, ratings=ratings[-MAX_RATINGS:], hands=hands + len(results[0]))
+
+
+def read_strength(home: Path, opponent: str) -> Strength | None:
+    """How strong an opponent of ``matched`` is; ``None`` if that is not known.
+
+    Raises:
+        LevelError: if the file is damaged.
+    """
+    record = _read(home / DIRECTORY / f"{MATCHED}.json", MATCHED).record(opponent)
+    return record.strength if record else None
+
+
+def reset_level(home: Path, level: Level) -> str:
+    """Resets a level to how it was installed; returns a sentence with its hash.
+
+    Raises:
+        LevelError: if the file cannot be removed.
+    """
+    path = profile_path(home, level)
+    what = "it had learned nothing"
+    try:
+        if path.exists():
+            with FileLock(path.with_suffix(".lock"), mode=0o600):
+                path.unlink(missing_ok=True)
+            what = "what it had learned is gone"
+    except OSError as error:
+        raise LevelError(f"{path} cannot be removed ({error.strerror or error})") from None
+    return f"{level.name} is as installed (sha256 {level.digest}); {what}."

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from agents.config import parse_config
-from agents.levels.choice import FACTS, bias_policy, choose, prepare
-from agents.levels.coach import LESSON, Choices, learn, teach
+from agents.levels.choice import bias_policy, choose, describe
+from agents.levels.coach import LESSON, HandsInPlay, learn, teach
+from agents.levels.features import NUM_WEIGHTS
 from agents.levels.level import Level, LevelError, load_level
-from agents.levels.memory import HandsInPlay, Memory
-from agents.levels.profile import Profile
+from agents.levels.memory import Memory, Profile
 from agents.network.bounds import EVERYTHING
 from agents.network.inputs import HeuristicFeatures
 from agents.network.numpy_actor import NumpyActor
@@ -24,7 +24,6 @@ from ginenv.engine.actions import NUM_ACTIONS
 from ginenv.engine.state import as_batch
 from ginenv.errors import GinError, must_be
 from ginenv.tables.players import BasePlayer
-from ginenv.view.encoding import OBSERVATION_SIZE
 from ginenv.view.view import VIEW
 
 if TYPE_CHECKING:
@@ -33,8 +32,6 @@ if TYPE_CHECKING:
 
 # How many of the discard pile's cards can be remembered, and how much of the opponent's choices can be noticed.
 _MEMORIES, _ATTENTIONS = 33, EVERYTHING + 1
-# Observations, whether a knock was declined, legal actions, random words.
-Seen = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 class LevelPlayer(BasePlayer):
@@ -54,6 +51,9 @@ class LevelPlayer(BasePlayer):
             nothing is learned.
     """
 
+    # Whether its network's logits have yet to be brought to the scale on which levels choose.
+    softens = True
+
     def __init__(self, level: Level, seed: int = 0, learn: bool = True, profile: Profile | None = None) -> None:
         super().__init__(seed)
         self.level, self.profile, self.name, self.learns = level, profile, level.name, learn
@@ -64,7 +64,7 @@ class LevelPlayer(BasePlayer):
         self.search = _search(level, seed, self.policy)
         self.memory = Memory(self.skill) if profile is None else profile.memory()
         self._rows: dict[int, int] = {}
-        self._in_play, self._facts = HandsInPlay(), np.zeros(1, FACTS)
+        self._in_play = HandsInPlay()
 
     def with_profile(self, profile: Profile) -> LevelPlayer:
         """The same level with the memory of a profile; the network is shared."""
@@ -131,71 +131,29 @@ class LevelPlayer(BasePlayer):
         views = as_batch(views, VIEW, "VIEW")
         if self.search is not None:
             return self.search.act(views, slots), np.zeros((len(views), NUM_ACTIONS), np.float32)
-        actions, policy, logits = self.choose(views, *self.manner(slots, len(views)))
-        self.note(views, slots, logits)
-        return actions, policy
-
-    def note(self, views: np.ndarray, slots: np.ndarray | None, logits: np.ndarray) -> None:
-        """Notes decisions until their hands end, if it learns; ``logits`` are the network's."""
+        choices = self.describe(views, slots)
+        logits = self.logits(views, choices)
         if slots is not None and self.learns:
             self._in_play.note(views, np.asarray(slots), logits)
+        return choose(choices, logits.copy(), self.softens)
 
-    def choose(
-        self, views: np.ndarray, behaviours: np.ndarray, biases: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Chooses by its network for every view, without regard to the opponents.
+    def describe(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
+        """All that its choices depend on besides its network: ``VIEW[n]`` to ``CHOICE[n]``."""
+        return describe(views, *self.manner(slots, len(views)), self.seed)
 
-        Args:
-            views: ``VIEW[n]``.
-            behaviours: ``BEHAVIOUR[n]``.
-            biases: ``float64[n, NUM_WEIGHTS]``.
-
-        Returns:
-            The actions ``int64[n]``, the probabilities of all actions ``float32[n, 107]``, and the network's logits of the same shape.
-        """
-        seen = self._see(views, behaviours)
-        logits = self._logits(views, seen, behaviours)
-        return *self.draw(views, behaviours, biases, seen, logits.copy()), logits
-
-    def draw(
-        self,
-        views: np.ndarray,
-        behaviours: np.ndarray,
-        biases: np.ndarray,
-        seen: Seen,
-        logits: np.ndarray,
-        softens: bool = True,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Chooses by logits, which are overwritten by those, biases included, that chance goes by; arguments as in ``choose``.
-
-        Returns:
-            The actions, and the probabilities of all.
-        """
-        actions, policy = np.empty(len(views), np.int64), np.zeros(logits.shape, np.float32)
-        seed, (_, _, legal, words) = self.seed & 0xFFFFFFFF, seen
-        choose(views, behaviours, biases, seed, softens, logits, legal, words, self._facts, actions, policy)
-        return actions, policy
+    def logits(self, views: np.ndarray, choices: np.ndarray) -> np.ndarray:
+        """Its network's logits for choices ``CHOICE[n]``, ``float32[n, 107]``."""
+        inputs, behaviours = choices["inputs"].copy(), choices["behaviour"]
+        kinds = _ATTENTIONS * behaviours["remembered_discards"].astype(np.int64) + behaviours["noticed_actions"]
+        self.features.write(views, inputs, kinds)
+        return self.actor.logits(inputs)
 
     def policy(self, views: np.ndarray, slots: np.ndarray | None) -> np.ndarray:
         """The logits that this level's search uses as its policy, ``float32[n, 107]``."""
-        behaviours, biases = self.manner(slots, len(views))
-        seen = self._see(views, behaviours)
-        logits = self._logits(views, seen, behaviours)
-        bias_policy(views, behaviours, biases, seen[2], self._facts, logits)
+        choices = self.describe(views, slots)
+        logits = self.logits(views, choices)
+        bias_policy(choices, logits)
         return logits
-
-    def _see(self, views: np.ndarray, behaviours: np.ndarray) -> Seen:
-        """Bounded observations ``uint8[n, 520]``, declined knocks ``uint8[n]``, legal actions ``int64[n, 3]``, and random words."""
-        n = len(views)
-        rows, declined = np.empty((n, OBSERVATION_SIZE), np.uint8), np.empty(n, np.uint8)
-        legal, words = np.empty((n, 3), np.int64), np.empty(n, np.uint64)
-        prepare(views, behaviours, self.seed & 0xFFFFFFFF, rows, declined, legal, words)
-        return rows, declined, legal, words
-
-    def _logits(self, views: np.ndarray, seen: Seen, behaviours: np.ndarray) -> np.ndarray:
-        remembered, noticed = (behaviours[name].astype(np.int64) for name in ("remembered_discards", "noticed_actions"))
-        self.features.kinds = _ATTENTIONS * remembered + noticed
-        return self.actor.logits(views, seen[0], seen[1], self.features)
 
     def observe_hands(self, views: np.ndarray, slots: np.ndarray | None = None) -> None:
         """Learns from finished hands; a profile is written before this returns."""
@@ -213,20 +171,20 @@ class LevelPlayer(BasePlayer):
     def _lessons(self, views: np.ndarray, slots: np.ndarray) -> np.ndarray:
         """What finished hands teach, ``LESSON[n]``: its choices beside those of the network at full strength, which overlooks nothing."""
         played, own, hands = self._in_play.take(views, slots)
-        if not len(own):
+        if not len(played):
             # A level that searches is taught by its search.
             return np.zeros(len(views), LESSON)
-        behaviours, coach = np.repeat(self.behaviour, len(played)), self.coach_logits(played, own)
         biases = self.memory.skills["mean"][self.rows_of(slots, len(views))][hands]
-        return teach(Choices(played, behaviours, biases, own, coach), hands, len(views))
+        choices = describe(played, np.repeat(self.behaviour, len(played)), biases, self.seed)
+        return teach(choices, own, self.coach_logits(played, own), hands, len(views))
 
     def coach_logits(self, played: np.ndarray, own: np.ndarray) -> np.ndarray:
         """The coach's logits for decisions ``VIEW[n]``, ``float32[n, 107]``; ``own`` are those for what the level saw."""
-        everything = np.repeat(self.behaviour, len(played))
+        everything = self.behaviour.copy()
         everything["remembered_discards"], everything["noticed_actions"] = _MEMORIES - 1, EVERYTHING
-        if everything[0] == self.behaviour[0]:
+        if everything == self.behaviour:
             return own.copy()
-        return self._logits(played, self._see(played, everything), everything)
+        return self.logits(played, describe(played, everything, np.zeros(NUM_WEIGHTS), self.seed))
 
     def learn_into_profile(
         self, views: np.ndarray, lessons: np.ndarray | None = None, results: tuple[np.ndarray, np.ndarray] | None = None

@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from agents.levels.choice import choose, describe
+from agents.levels.features import FEATURES, NUM_WEIGHTS
 from agents.levels.level import Level
 from agents.levels.matched import PersonRating, person_rating
-from agents.levels.memory import Memory
+from agents.levels.memory import Memory, read_learned, read_opponents
+from agents.levels.opponents import shipped_prior
 from agents.levels.player import LevelPlayer
-from agents.levels.profile import read_learned, read_opponents
-from agents.opponent_model.features import FEATURES, NUM_WEIGHTS
-from agents.opponent_model.posterior import shipped_prior
 from ginenv.engine.actions import PHASE_DISCARD, action_name
 from ginenv.engine.cards import card_name, cards_of
 from ginenv.engine.state import NO_CARD
@@ -247,7 +247,8 @@ def most_often(player: LevelPlayer, views: np.ndarray, biases: np.ndarray) -> tu
     behaviours = np.repeat(player.behaviour, len(views))
     behaviours["temperature"] = behaviours["draw_temperature"] = 1
     behaviours["hand_taste"] = 0
-    policy = player.choose(views, behaviours, np.repeat(biases, len(views), 0))[1]
+    choices = describe(views, behaviours, np.repeat(biases, len(views), 0), player.seed)
+    policy = choose(choices, player.logits(views, choices))[1]
     return policy.argmax(1), policy
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ginenv.bots.hand_kernels import remembered
 from ginenv.engine.jit import kernel, store_cards
 from ginenv.view.encoding import FACTS, PLANES
 
@@ -25,12 +24,11 @@ _HAS_TAKEN = 52 * len(PLANES) + _NAMES.index("the opponent holds an upcard that 
 
 
 @kernel
-def blank(v, remembered_discards, noticed_actions, row):
-    """Blanks what is not remembered or noticed in a view's observation ``row`` (``uint8[520]``)."""
-    cards = remembered(v, remembered_discards)
-    if cards != v.pile_cards:
-        store_cards(row, _PILE, cards)
-        store_cards(row, _THREW, cards & v.thrown[1])
+def blank(v, pile, noticed_actions, row):
+    """Blanks what is not noticed in a view's observation ``row`` (``uint8[520]``), and all of the discard pile but what is remembered."""
+    if pile != v.pile_cards:
+        store_cards(row, _PILE, pile)
+        store_cards(row, _THREW, pile & v.thrown[1])
     if noticed_actions == NOTHING:
         store_cards(row, _TOOK, np.int64(0))
         store_cards(row, _THREW, np.int64(0))

@@ -131,14 +131,15 @@ def _write_features(views, styles, kinds, out):
         outlook_rows(views[i], styles[kinds[i] if kinds.shape[0] else 0], out, i)
 
 
+# The first bounds for all.
+_FIRST = np.zeros(0, np.int64)
+
+
 class HeuristicFeatures:
     """Writes the heuristic features of batches of views.
 
     Args:
         bounds: memory and attention (see ``agents.network.bounds``) of the readers; unbounded by default.
-
-    Attributes:
-        kinds: index of the bounds for each row of a batch; empty: the first for all.
     """
 
     def __init__(self, bounds: Sequence[tuple[int, int]] = ()) -> None:
@@ -147,41 +148,16 @@ class HeuristicFeatures:
             for remembered_discards, noticed_actions in bounds
         ]
         self.styles = np.concatenate(styles or [style(_BOT)])
-        self.kinds = np.zeros(0, np.int64)
 
-    def write(self, views: np.ndarray, inputs: np.ndarray) -> None:
-        """Writes the features of ``VIEW[n]`` into ``INPUTS[n]``."""
-        _write_features(views, self.styles, self.kinds, inputs["features"])
+    def write(self, views: np.ndarray, inputs: np.ndarray, kinds: np.ndarray = _FIRST) -> None:
+        """Writes the features of ``VIEW[n]`` into ``INPUTS[n]``; ``kinds`` are the index of each reader's bounds, ``int64[n]``."""
+        _write_features(views, self.styles, kinds, inputs["features"])
 
 
 @cache
 def _unbounded() -> HeuristicFeatures:
     """The features of a reader who notices and remembers everything."""
     return HeuristicFeatures()
-
-
-def actor_rows(
-    views: np.ndarray,
-    observations: np.ndarray,
-    conditions: np.ndarray,
-    heuristic_features: HeuristicFeatures | None = None,
-    size: int = NUM_HEURISTIC_FEATURES,
-) -> np.ndarray:
-    """What an actor reads, ``uint8[n, 521 + size]``, where a player's bounds have changed the observations.
-
-    Args:
-        views: ``VIEW[n]``, for the heuristic features.
-        observations: ``uint8[n, 520]``.
-        conditions: ``uint8[n]``, 1 where the seat is committed to gin.
-        heuristic_features: writes them; unbounded by default.
-        size: how many of them the actor reads.
-    """
-    inputs = np.zeros(len(observations), INPUTS)
-    inputs["observation"]["cells"] = observations
-    inputs["gin_only"] = conditions
-    if size:
-        (heuristic_features or _unbounded()).write(views, inputs)
-    return bytes_of(inputs)[:, : OBSERVATION_SIZE + NUM_CONDITIONS + size]
 
 
 # --- what a critic is told besides --------------------------------------------------------------------------------------------------

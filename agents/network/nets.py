@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from agents.network.inputs import NUM_HEURISTIC_FEATURES, HeuristicFeatures, actor_rows, scales, suit_columns
+from agents.network.inputs import NUM_HEURISTIC_FEATURES, bytes_of, scales, suit_columns
 from agents.network.suits import BySuit, SuitHead, SuitTrunk
 from ginenv.engine.actions import NUM_ACTIONS
 
@@ -33,7 +33,7 @@ class _Reader(nn.Module):
 
     Args:
         widths: of the hidden layers.
-        heuristic_features: number of heuristic features that it reads; the students of ``agents.levels.distill`` read none.
+        heuristic_features: number of heuristic features that it reads; the students of ``agents.levels.app_export`` read none.
     """
 
     is_critic = False
@@ -136,16 +136,9 @@ class FrozenActor(_Frozen):
         """Logits of one head as float32: ``policy [B, 107]``, ``belief [B, 52]`` or ``next_action [B, 107]``."""
         return self.outputs(inputs, head)
 
-    def logits(
-        self,
-        views: np.ndarray,
-        observations: np.ndarray,
-        conditions: np.ndarray,
-        heuristic_features: HeuristicFeatures | None = None,
-    ) -> np.ndarray:
-        """The policy's logits ``float32[n, 107]``; arguments as in ``agents.network.inputs.actor_rows``."""
-        rows = actor_rows(views, observations, conditions, heuristic_features)
-        return self(torch.from_numpy(rows)).numpy()
+    def logits(self, inputs: np.ndarray) -> np.ndarray:
+        """The policy's logits ``float32[n, 107]`` of ``INPUTS[n]``."""
+        return self(torch.from_numpy(bytes_of(inputs))).numpy()
 
 
 class FrozenCritic(_Frozen):

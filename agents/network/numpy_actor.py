@@ -17,8 +17,7 @@ from agents.network.inputs import (
     NUM_HEURISTIC_FEATURES,
     NUM_RANKS,
     NUM_SUITS,
-    HeuristicFeatures,
-    actor_rows,
+    bytes_of,
     scales,
     suit_columns,
 )
@@ -38,18 +37,13 @@ class NumpyActor:
     weights: dict[str, np.ndarray]
     heuristic_features: int = NUM_HEURISTIC_FEATURES
 
-    def logits(
-        self,
-        views: np.ndarray,
-        observations: np.ndarray,
-        conditions: np.ndarray,
-        heuristic_features: HeuristicFeatures | None = None,
-    ) -> np.ndarray:
-        """The policy's logits ``float32[n, 107]``; arguments as in ``agents.network.inputs.actor_rows``."""
-        return self.of_rows(actor_rows(views, observations, conditions, heuristic_features, self.heuristic_features))
+    def logits(self, inputs: np.ndarray) -> np.ndarray:
+        """The policy's logits ``float32[n, 107]`` of ``INPUTS[n]``."""
+        rows = bytes_of(inputs)
+        return self.of_rows(rows[:, : rows.shape[1] - NUM_HEURISTIC_FEATURES + self.heuristic_features])
 
     def of_rows(self, rows: np.ndarray) -> np.ndarray:
-        """The same of what the actor reads (``actor_rows``)."""
+        """The same of the bytes that the actor reads (``agents.network.inputs.bytes_of``)."""
         inputs = rows * scales(self.heuristic_features, is_critic=False)
         columns, of_none = suit_columns(self.heuristic_features, is_critic=False)
         suits, shared = inputs[:, columns], inputs[:, of_none]

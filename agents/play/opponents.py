@@ -92,7 +92,7 @@ def start_opponent(opponent: Player, rules: Rules) -> None:
 def _level_player(spec: str, seed: int, person: str, home: Path, learns: bool) -> Player:
     # The player first: it says what to install where something is missing.
     plain: Any = make_player(spec, seed)
-    from agents.levels.profile import Profile
+    from agents.levels.memory import Profile
 
     player = plain.with_profile(Profile(home, plain.level, person))
     player.learns = learns

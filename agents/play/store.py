@@ -1,7 +1,7 @@
 """The store: players, their options and statistics, games, hands, decisions and mistakes, in one SQLite file.
 
     HOME/gin.sqlite3        everything (``agents.play.database`` has the tables)
-    HOME/levels/*.json      what levels have learned (``agents.levels.profile``)
+    HOME/levels/*.json      what levels have learned (``agents.levels.memory``)
     HOME/locks/             a file for each player, held by the one process in which this player plays
 
 A table uses it like this:

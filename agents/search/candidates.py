@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from agents.network.inputs import bind_to_gin
-from ginenv.bots.hand_kernels import choose_lay_off, choose_spread, least_deadwood, unit
+from ginenv.bots.hand_kernels import choose_lay_off, choose_spread, least_deadwood
 from ginenv.engine.actions import KNOCK, PHASE_LAYOFF, PHASE_SPREAD, STOCK
-from ginenv.engine.jit import ctz, kernel, mix
+from ginenv.engine.jit import ctz, kernel, mix, unit
 
 # Room for all draws, or all discards and two knocks.
 MAX_CANDIDATES = 16

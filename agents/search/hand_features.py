@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.opponent_model.turns import read_turns
 from ginenv.bots.hand_kernels import beside, joins_meld, paired
 from ginenv.engine.engine import next_word
 from ginenv.engine.jit import below, ctz, kernel, popcount
 from ginenv.engine.melds import RANK_COLUMN, card_points, deadwood, melded_cards, points_of
+from ginenv.view.turns import read_turns
 
 FEATURES = (
     "logits of the cards",

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from agents.config import parse_config
-from agents.opponent_model.turns import MAX_TURNS, TURN
 from agents.search.candidates import CANDIDATE, MAX_CANDIDATES, choose, list_candidates
 from agents.search.config import SearchConfig
 from agents.search.hand_features import NUM_FEATURES, write_features
@@ -20,6 +19,7 @@ from ginenv.engine.engine import STATE
 from ginenv.engine.jit import kernel, mix
 from ginenv.engine.state import as_batch
 from ginenv.tables.players import BasePlayer
+from ginenv.view.turns import MAX_TURNS, TURN
 from ginenv.view.view import VIEW
 
 # Branches that are valued together: the critic is fastest with many at once.

@@ -10,10 +10,9 @@ import math
 
 import numpy as np
 
-from ginenv.bots.hand_kernels import unit
 from ginenv.engine.actions import PHASE_LAYOFF, PHASE_SPREAD
 from ginenv.engine.engine import LAYOFF_BEST, LAYOFF_BY_HAND, NO_CARD, NOBODY, STATE, next_word
-from ginenv.engine.jit import below, ctz, kernel, mix, popcount, record_copy
+from ginenv.engine.jit import below, ctz, kernel, mix, popcount, record_copy, unit
 from ginenv.view.history import M_DISCARD, M_TAKE, moves
 from ginenv.view.view import VIEW
 

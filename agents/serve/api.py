@@ -19,7 +19,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp
 
-from agents.levels.profile import reset_level
+from agents.levels.memory import reset_level
 from agents.levels.sentences import describe_learning
 from agents.play.allowed import names_for_all
 from agents.programs.events import VERSION

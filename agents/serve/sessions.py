@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from agents.levels.memory import Profile
 from agents.levels.player import LevelPlayer
-from agents.levels.profile import Profile
 from agents.play.allowed import check_allowed
 from agents.play.game import Game
 from agents.play.session import Session

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from agents.estimates import Estimate, weighted
 from agents.levels.level import MATCHED, NAMES, load_level
-from agents.levels.profile import reset_level
+from agents.levels.memory import reset_level
 from agents.levels.sentences import Learning, what_is_learned
 from agents.play.display_names import display_opponent
 from agents.play.options import opponent_name

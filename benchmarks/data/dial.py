@@ -18,12 +18,12 @@ from agents.deal_streams import Domain
 from agents.files import write_json
 from agents.levels.coach import LESSON
 from agents.levels.dial import DATA, GRID, LEVELS, NUM_PLACES, Dial, settings_at
+from agents.levels.features import NUM_WEIGHTS
 from agents.levels.level import MATCHED, load_level
 from agents.levels.matched import MatchedPlayer
+from agents.levels.opponents import lower_of, square
 from agents.levels.player import LevelPlayer
 from agents.network.metadata import read_metadata
-from agents.opponent_model.features import NUM_WEIGHTS
-from agents.opponent_model.posterior import lower_of, square
 from agents.rating import Ladder, rising_curve, shipped_ladder
 from agents.reports.terminal import progress_bar
 from ginenv.tables.players import make_player

@@ -27,7 +27,6 @@ from agents.files import writing
 from agents.network.checkpoint import read_metadata
 from agents.network.nets import has_bfloat16_units
 from agents.network.player import load_network
-from agents.opponent_model.turns import MAX_TURNS, TURN
 from agents.reports.terminal import plain_console
 from agents.search.belief import HandModel, save_hand_model
 from agents.search.hand_features import NUM_FEATURES, write_features
@@ -40,6 +39,7 @@ from ginenv.errors import GinError, check_integer
 from ginenv.tables.kernels import HAND
 from ginenv.tables.players import Player, make_player
 from ginenv.view.encoding import encode_views
+from ginenv.view.turns import MAX_TURNS, TURN
 
 DRAWN = 32
 # Hands of a round against each opponent, and the share of positions used.

@@ -18,17 +18,19 @@ from agents.arena.lockstep import Lockstep, Observer, make_jobs
 from agents.arena.series import play_series
 from agents.deal_streams import Domain, deal_keys, luck_words
 from agents.files import write_json
-from agents.opponent_model.features import FEATURES, NUM_WEIGHTS
-from agents.opponent_model.learning import (
+from agents.levels.features import FEATURES, NUM_WEIGHTS
+from agents.levels.opponents import (
+    PRIOR,
     WORKSPACE,
+    ModelPrior,
+    Posteriors,
     add_discard,
     add_draw,
     before_turn,
+    lower_of,
     newton_step,
     shown_hand,
 )
-from agents.opponent_model.posterior import PRIOR, ModelPrior, Posteriors, lower_of
-from agents.opponent_model.turns import MAX_TURNS, read_turns
 from ginenv.bots.heuristics import StylePlayer
 from ginenv.bots.population import PopulationPlayer, draw_styles
 from ginenv.engine.jit import kernel, popcount
@@ -36,6 +38,7 @@ from ginenv.engine.rules import get_rules
 from ginenv.tables.kernels import SERIES
 from ginenv.tables.players import make_player
 from ginenv.view.history import M_DISCARD, M_DRAW, M_FORCED_DRAW, M_KNOCK, M_PASS, moves
+from ginenv.view.turns import MAX_TURNS, read_turns
 
 # Styles, hands of each, and their seed: the training population's.
 _STYLES, _HANDS, _DRAW = 512, 48, 1

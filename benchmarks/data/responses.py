@@ -18,15 +18,15 @@ import numpy as np
 from agents.arena.series import PlayersBySeries, play_series
 from agents.deal_streams import Domain
 from agents.files import write_json
-from agents.levels.choice import FACTS, describe, is_legal
+from agents.levels.choice import choose
+from agents.levels.features import FEATURES, FIRST_DRAW, FIRST_KNOCK, NUM_WEIGHTS
 from agents.levels.level import Level, load_level
 from agents.levels.memory import RESPONSES, bounded
+from agents.levels.opponents import Posteriors
 from agents.levels.player import LevelPlayer
-from agents.opponent_model.features import FEATURES, FIRST_DRAW, FIRST_KNOCK, NUM_WEIGHTS
-from agents.opponent_model.posterior import Posteriors
 from ginenv.bots.heuristics import StylePlayer
 from ginenv.bots.population import draw_styles
-from ginenv.engine.actions import NUM_ACTIONS, PHASE_DISCARD
+from ginenv.engine.actions import PHASE_DISCARD
 from ginenv.engine.jit import kernel
 from ginenv.tables.players import make_player
 
@@ -53,30 +53,31 @@ _PARTS = (slice(0, FIRST_DRAW), slice(FIRST_DRAW, FIRST_KNOCK), slice(FIRST_KNOC
 
 
 @kernel
-def _score(views, behaviours, logits, actions, rows, facts, scores):
+def _score(choices, logits, actions, rows, scores):
     """Adds each choice's features less their mean under the policy, divided by its temperature: the gradient of the log-probability."""
-    weights, mean = np.zeros(NUM_ACTIONS), np.zeros(NUM_WEIGHTS)
-    for i in range(views.shape[0]):
-        v, behaviour, f = views[i], behaviours[i], facts[0]
-        if v.phase > PHASE_DISCARD:
+    mean, chosen = np.zeros(NUM_WEIGHTS), np.zeros(NUM_WEIGHTS)
+    for i in range(choices.shape[0]):
+        c = choices[i]
+        o, behaviour = c.options, c.behaviour
+        if c.phase > PHASE_DISCARD:
             continue
-        temperature = behaviour.temperature if v.legal[0] else behaviour.draw_temperature
+        temperature = behaviour.temperature if o.discards else behaviour.draw_temperature
         best = np.float64(logits[i, actions[i]])
-        for action in range(NUM_ACTIONS):
-            if is_legal(v.legal, action):
-                best = max(best, np.float64(logits[i, action]))
-        describe(v, behaviour, v.legal, f)
+        for k in range(o.count):
+            best = max(best, np.float64(logits[i, o.actions[k]]))
         total = 0.0
-        mean[:] = 0.0
-        for action in range(NUM_ACTIONS):
-            behind = best - logits[i, action]
-            if is_legal(v.legal, action) and behind <= behaviour.max_logit_gap:
-                weights[action] = np.exp(-behind / temperature)
-                total += weights[action]
-                for k in range(NUM_WEIGHTS):
-                    mean[k] += weights[action] * f.features[action, k]
-        for k in range(NUM_WEIGHTS):
-            scores[rows[i], k] += (f.features[actions[i], k] - mean[k] / total) / temperature
+        mean[:], chosen[:] = 0.0, 0.0
+        for k in range(o.count):
+            behind = best - logits[i, o.actions[k]]
+            weight = np.exp(-behind / temperature) if behind <= behaviour.max_logit_gap else 0.0
+            total += weight
+            for a in range(o.first[k], o.last[k]):
+                feature = o.features[k, a - o.first[k]]
+                mean[a] += weight * feature
+                if o.actions[k] == actions[i]:
+                    chosen[a] = feature
+        for a in range(NUM_WEIGHTS):
+            scores[rows[i], a] += (chosen[a] - mean[a] / total) / temperature
 
 
 class GradientPlayer(LevelPlayer):
@@ -87,17 +88,17 @@ class GradientPlayer(LevelPlayer):
         discards, draws = (min(reach, level.settings.temperature), min(reach, level.settings.draw_temperature))
         warm = {"temperature": max(_DISCARDS_AT, discards), "draw_temperature": max(_DRAWS_AT, draws)}
         super().__init__(level.with_settings(**warm), seed, learn=False)
-        self.bias, self.scores, self._space = bias, np.zeros((len(bias), NUM_WEIGHTS)), np.zeros(1, FACTS)
+        self.bias, self.scores = bias, np.zeros((len(bias), NUM_WEIGHTS))
 
     def act(self, views: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
         """Chooses for every view, and adds up gradients."""
         assert slots is not None
         rows = np.asarray(slots, np.int64)
-        behaviours, biases = self.manner(None, len(views))
-        seen = self._see(views, behaviours)
-        logits = self._logits(views, seen, behaviours)
-        actions, _ = self.draw(views, behaviours, biases + self.bias[rows], seen, logits)
-        _score(views, behaviours, logits, actions, rows, self._space, self.scores)
+        choices = self.describe(views)
+        choices["biases"] += self.bias[rows]
+        logits = self.logits(views, choices)
+        actions, _ = choose(choices, logits)
+        _score(choices, logits, actions, rows, self.scores)
         return actions
 
 

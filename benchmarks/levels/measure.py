@@ -41,8 +41,7 @@ from agents.deal_streams import Domain
 from agents.estimates import Estimate, ratio, weighted
 from agents.files import write_json
 from agents.levels.coach import learn
-from agents.levels.level import NAMES, Level, load_level
-from agents.levels.memory import Learned, beliefs
+from agents.levels.level import NAMES, Learned, Level, load_level
 from agents.levels.player import LevelPlayer
 from benchmarks.levels.variety import measure_variety
 from ginenv.bots.heuristics import StylePlayer, make_formula
@@ -254,7 +253,7 @@ def _lessons(level: Level, hands: int, seed: int, kind: type[LevelPlayer]) -> Le
     record = level.skill[0]
     record["mean"] = np.linalg.solve(precision, base + sum(pull - base for pull in pulls))
     record["precision"], record["hands"] = precision, hands
-    return Learned(**beliefs(record))
+    return Learned.of(record)
 
 
 def ladder(level: Level, config: MeasureConfig, executor: Executor | None = None) -> dict[str, Any]:

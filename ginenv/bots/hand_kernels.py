@@ -23,15 +23,8 @@ from ginenv.engine.melds import (
 )
 from ginenv.view.history import M_DISCARD, M_TAKE, moves
 
-_UNIT = 2.0**-53
 _NOT_KING = np.int64(0xFFF) * (1 | 1 << 13 | 1 << 26 | 1 << 39)
 _NOT_ACE = np.int64(0x1FFE) * (1 | 1 << 13 | 1 << 26 | 1 << 39)
-
-
-@kernel
-def unit(word):
-    """A number in [0, 1) from a random 64-bit word."""
-    return np.float64(word >> np.uint64(11)) * _UNIT
 
 
 @kernel

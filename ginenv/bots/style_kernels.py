@@ -23,12 +23,11 @@ from ginenv.bots.hand_kernels import (
     remembered,
     repeated,
     turn_of,
-    unit,
 )
 from ginenv.engine.actions import KNOCK, PHASE_DISCARD, PHASE_LAYOFF, PHASE_SPREAD, PHASE_WALL, STOCK, UPCARD
 from ginenv.engine.bits import nth_bit
 from ginenv.engine.engine import NO_CARD
-from ginenv.engine.jit import below, ctz, kernel, mix, popcount
+from ginenv.engine.jit import below, ctz, kernel, mix, popcount, unit
 from ginenv.engine.melds import RANK_COLUMN, card_points, deadwood, melded_cards
 from ginenv.view.sampling import uniform_action
 

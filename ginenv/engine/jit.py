@@ -186,3 +186,9 @@ def next_word(seed):
 def below(word, bound):
     """A number in [0, bound) from a random 64-bit word (multiply and shift; bias below bound / 2**32)."""
     return np.int64(((np.uint64(word) >> np.uint64(32)) * np.uint64(bound)) >> np.uint64(32))
+
+
+@kernel
+def unit(word):
+    """A number in [0, 1) from a random 64-bit word."""
+    return np.float64(word >> np.uint64(11)) * 2.0**-53

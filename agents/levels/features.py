@@ -80,7 +80,16 @@ def discard_rows(cards, allowed, t, hand_size, rows):
     """
     melded = melded_cards(cards)
     total = points_of(cards & ~melded)
-    best = least_deadwood(cards, allowed)[1]
+    best = np.int64(1000)
+    # First the deadwood that each discard leaves: the features compare it with the least.
+    n = 0
+    rest = allowed
+    while rest:
+        bit = rest & -rest
+        rest ^= bit
+        rows[n, 0] = deadwood(cards & ~bit) if melded & bit else total - card_points(ctz(bit))
+        best = min(best, np.int64(rows[n, 0]))
+        n += 1
     live = ALL_CARDS & ~(cards | t.pile | t.mine)
     chance = (hand_size - popcount(t.mine)) / max(1, popcount(live))
     near = beside(t.cold)
@@ -93,9 +102,9 @@ def discard_rows(cards, allowed, t, hand_size, rows):
         bit = rest & -rest
         rest ^= bit
         points = card_points(card)
-        left = deadwood(cards & ~bit) if melded & bit else total - points
         row = rows[n]
         others = cards & ~bit
+        left = row[0]
         row[0] = (left - best) / 10
         row[1] = 1.0 if left == best else 0.0
         row[2] = live_ways(card, cards, live) / 4

@@ -1,4 +1,4 @@
-"""The opponent's turns in a hand, with all that it and everybody knew when it chose."""
+"""The opponent's turns in a hand, read from a view: what it did, and all that it and everybody knew when it chose."""
 
 from __future__ import annotations
 

@@ -1,16 +1,25 @@
-"""Learning an opponent's weights from the hands that were shown: an online Laplace approximation of the posterior.
+"""What is known of opponents: a normal distribution of each one's weights, which starts as the population's; every shown hand moves it.
 
-A shown hand fixes the eleven cards before the opponent's last discard. Further back, one of the cards then held came from the stock in each
-turn, and it is not known which. Before looking at the choices, all ways in which the cards can have come are equally likely. So a hand is
-traced back in several samples at once, which are resampled by how well they explain the choices (a particle filter backwards in time). Each
-hand is one Newton step from the posterior of the hands before, on the mean over the samples.
+This is an online Laplace approximation of the posterior. A shown hand fixes the eleven cards before the opponent's last discard. Further
+back, one of the cards then held came from the stock in each turn, and it is not known which. Before looking at the choices, all ways in
+which the cards can have come are equally likely. So a hand is traced back in several samples at once, which are resampled by how well they
+explain the choices (a particle filter backwards in time). Each hand is one Newton step from the posterior of the hands before, on the mean
+over the samples.
 """
 
 from __future__ import annotations
 
-import numpy as np
+import json
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any, Self
 
-from agents.opponent_model.features import (
+import numpy as np
+from pydantic import Field
+
+from agents.config import Config
+from agents.levels.features import (
     FIRST_DRAW,
     FIRST_KNOCK,
     MAX_CARDS,
@@ -22,11 +31,14 @@ from agents.opponent_model.features import (
     draw_row,
     knock_row,
 )
-from agents.opponent_model.turns import MAX_TURNS, TURN, read_turns
-from ginenv.bots.hand_kernels import least_deadwood, unit
-from ginenv.engine.jit import ctz, kernel, mix, next_word, popcount
+from ginenv.bots.hand_kernels import least_deadwood
+from ginenv.engine.jit import ctz, kernel, mix, next_word, popcount, unit
 from ginenv.engine.melds import deadwood
+from ginenv.view.turns import MAX_TURNS, TURN, read_turns
 
+# Numbers in the lower half of a precision.
+_LOWER = NUM_WEIGHTS * (NUM_WEIGHTS + 1) // 2
+PRIOR = Path(__file__).resolve().parents[1] / "data" / "opponent_model.json"
 SAMPLES = 8
 # Least log-probability: a choice that the model rules out tells no more than a rare one.
 MIN_LOG = -12.0
@@ -35,6 +47,15 @@ _NEVER = 15
 # Longest step of a weight: further away, the curvature says nothing.
 _LONGEST_STEP = 3.0
 
+# What is known of one opponent.
+POSTERIOR = np.dtype(
+    [
+        ("mean", np.float64, (NUM_WEIGHTS,)),
+        ("precision", np.float64, (NUM_WEIGHTS, NUM_WEIGHTS)),
+        ("hands", np.int64),  # shown so far
+    ],
+    align=True,
+)
 WORKSPACE = np.dtype(
     [
         ("turns", TURN, (MAX_TURNS,)),
@@ -342,3 +363,122 @@ def learn_hand(v, w, precision, space, tempered):
         return False
     newton_step(w, precision, space, precision)
     return True
+
+
+# --- what is known ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ModelPrior:
+    """What strangers are like.
+
+    Attributes:
+        mean: ``float64[NUM_WEIGHTS]``.
+        covariance: ``float64[NUM_WEIGHTS, NUM_WEIGHTS]``.
+        tempered: factor on the log-likelihood of every hand.
+        shown: the mean weights that typical people come to by what they show at a table, ``float64[NUM_WEIGHTS]``.
+    """
+
+    mean: np.ndarray
+    covariance: np.ndarray
+    tempered: float
+    shown: np.ndarray
+
+    @cached_property
+    def stranger(self) -> np.ndarray:
+        """What is known of somebody never met: ``POSTERIOR[1]``."""
+        records = np.zeros(1, POSTERIOR)
+        records["mean"], records["precision"] = self.mean, np.linalg.inv(self.covariance)
+        return records
+
+
+def square(lower: list[float]) -> np.ndarray:
+    """The symmetric matrix with this lower half, given row by row."""
+    matrix = np.zeros((NUM_WEIGHTS, NUM_WEIGHTS))
+    matrix[np.tril_indices(NUM_WEIGHTS)] = lower
+    return matrix + np.tril(matrix, -1).T
+
+
+def lower_of(matrix: np.ndarray) -> list[float]:
+    """The lower half of a symmetric matrix, row by row."""
+    return matrix[np.tril_indices(NUM_WEIGHTS)].tolist()
+
+
+class Beliefs(Config):
+    """A ``POSTERIOR`` record as lists of numbers.
+
+    Attributes:
+        hands: that it rests on.
+        mean: of each weight.
+        precision: its lower half, row by row.
+    """
+
+    hands: int = Field(ge=0)
+    mean: list[float] = Field(min_length=NUM_WEIGHTS, max_length=NUM_WEIGHTS)
+    precision: list[float] = Field(min_length=_LOWER, max_length=_LOWER)
+
+    @property
+    def record(self) -> np.ndarray:
+        """The same as ``POSTERIOR[1]``."""
+        record = np.zeros(1, POSTERIOR)
+        record[0] = self.mean, square(self.precision), self.hands
+        return record
+
+    @classmethod
+    def of(cls, record: np.void, **rest: Any) -> Self:
+        """What a ``POSTERIOR`` record says, with the other attributes."""
+        numbers = {"mean": record["mean"].tolist(), "precision": lower_of(record["precision"])}
+        return cls(hands=int(record["hands"]), **numbers, **rest)
+
+
+@cache
+def shipped_prior() -> ModelPrior:
+    """The prior that ships with the package (``python -m benchmarks.data.opponent_prior`` fits it)."""
+    values = json.loads(PRIOR.read_text(encoding="utf-8"))
+    return ModelPrior(
+        np.array(values["mean"]), square(values["covariance"]), values["tempered"], np.array(values["shown"])
+    )
+
+
+@kernel
+def _learn(views, rows, records, space, tempered):
+    for i in range(views.shape[0]):
+        k = records[rows[i]]
+        if learn_hand(views[i], k.mean, k.precision, space[0], tempered):
+            k.hands += 1
+
+
+class Posteriors:
+    """What is known of many opponents, one row each.
+
+    Args:
+        count: of opponents.
+
+    Attributes:
+        records: ``POSTERIOR[count]``.
+    """
+
+    def __init__(self, count: int) -> None:
+        self.prior = shipped_prior()
+        self.records = np.repeat(self.prior.stranger, count)
+        self._space = np.zeros(1, WORKSPACE)
+        self._deviation = np.sqrt(np.diag(self.prior.covariance))
+
+    def learn(self, views: np.ndarray, rows: np.ndarray) -> None:
+        """Learns from finished hands.
+
+        Args:
+            views: ``VIEW[n]``, final views of the seat that watches. Hands that were not shown teach nothing.
+            rows: ``int[n]``, the opponent of each.
+        """
+        _learn(views, np.asarray(rows, np.int64), self.records, self._space, self.prior.tempered)
+
+    def distances(self, rows: np.ndarray) -> np.ndarray:
+        """How far each weight's mean is from the population's, in the population's standard deviations: ``float32[n, NUM_WEIGHTS]``.
+
+        All 0 for a stranger. What is uncertain is near the population's.
+
+        Args:
+            rows: ``int[n]``, the opponents.
+        """
+        return ((self.records["mean"][rows] - self.prior.mean) / self._deviation).astype(np.float32)
