@@ -23,7 +23,7 @@ from agents.play.hints import hint
 from agents.play.moves import Turn, count
 from agents.play.opponents import make_opponent, start_opponent
 from agents.play.options import FRIEND, GR, Options, friend_of, preset_of, variation
-from agents.play.store import Home, PlayerFile, UnsavedPlayer
+from agents.play.store import Home, PlayerFile
 from ginenv.engine.actions import PHASE_NAMES
 from ginenv.engine.cards import card_name
 from ginenv.engine.engine import NO_CARD
@@ -362,7 +362,7 @@ class Session:
 
     def play(self, action: int) -> None:
         """Plays an action of the seat to move; a hand that ends is counted, recorded and shown to the opponent."""
-        if isinstance(self.file, UnsavedPlayer):
+        if not self.file.is_at_table:
             # Nothing is kept, and whoever shows the game tells the person in words of its own.
             return self.match.push(action)
         hand = self.hand

@@ -220,6 +220,9 @@ class PlayerFile:
         notices: sentences that the person should be shown: what could not be written or learned.
     """
 
+    # Whether the person sits at a table of ``Session``, which lays out the cards and tells what happens.
+    is_at_table = True
+
     def __init__(self, home: Home, name: str) -> None:
         self.home = home
         self.name = name
@@ -355,6 +358,8 @@ class UnsavedPlayer(PlayerFile):
         name: the name at the table.
     """
 
+    is_at_table = False
+
     def __init__(self, name: str) -> None:
         # Nobody looks at how the cards lie; hints load nothing.
         self.name, self.options, self.statistics = name, Options(sort="none", hints="formulas"), Tallies()
@@ -368,3 +373,17 @@ class UnsavedPlayer(PlayerFile):
 
     def close(self) -> None:
         """Does nothing."""
+
+
+class UnrecordedPlayer(UnsavedPlayer):
+    """A player at a table whose hands are not kept; options that change in play are the copy's alone.
+
+    Args:
+        file: the player's part of the store.
+    """
+
+    is_at_table = True
+
+    def __init__(self, file: PlayerFile) -> None:
+        super().__init__(file.name)
+        self.home, self.options = file.home, file.options

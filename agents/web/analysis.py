@@ -10,6 +10,7 @@ from markupsafe import Markup
 from starlette.responses import Response
 
 from agents.analysis import KINDS, Decision, HandAnalysis, Mistake
+from agents.levels.level import NAMES
 from agents.play.display_names import display_opponent
 from agents.play.moves import count
 from agents.play.review import analyse_games, analysed, analysed_hands, mistakes, shared_analyst
@@ -128,6 +129,13 @@ def _values(looked: _Hand, found: HandAnalysis, move: int) -> dict[str, Any]:
         "columns": [key for key in _COLUMNS.items() if any(getattr(each, key[0]) is not None for each in candidates)],
         "picture": looked.picture(looked.before(chosen.move), chosen.seat),
         "belief": _belief(looked, chosen),
+        "play_on": {
+            "game": looked.game,
+            "hand": looked.number,
+            "move": chosen.move,
+            "back": f"{looked.address}&move={chosen.move}",
+        },
+        "levels": NAMES,
         "mistakes": marked,
         "next_mistake": _next_mistake(looked, chosen.move, marked),
     }

@@ -31,6 +31,7 @@ class Person:
         lock: held by the request that is being answered; people who play with one another share one.
         queue: how many requests may be answered or wait for the lock.
         table: the game in play, as the page shows it.
+        side_table: where a recorded hand is played on (``agents.web.play_on``), or None.
         jobs: work that the person waits for.
         answered: the last answer in practice, until the next position is asked for (``agents.web.practice``).
         waits_for_game: whether a game begins as soon as the rules are compiled.
@@ -43,6 +44,7 @@ class Person:
         self.queue = threading.BoundedSemaphore(_MAX_REQUESTS)
         self.messages: list[tuple[str, str]] = []
         self.table = Table(session, self.say)
+        self.side_table: Any = None
         self.jobs = Jobs()
         self.answered: Any = None
         self.waits_for_game = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
+from agents.levels.level import NAMES
 from agents.play.display_names import display_opponent
 from agents.play.moves import action_words
 from agents.web.form_fields import integer_field
@@ -43,7 +44,8 @@ def import_record(request: Request) -> Response:
 def replay(request: Request) -> Response:
     """A moment of one of the games; they count from 0 at the deal of the first hand."""
     session, number = request.person.session, request.number("record")
-    record = session.home.record(session.file.stored_game(number).id)
+    game = session.file.stored_game(number).id
+    record = session.home.record(game)
     moments = [(n, played) for n, hand in enumerate(record.hands) for played in range(len(hand.history) + 1)]
     deals, last = [at for at, (_, played) in enumerate(moments) if not played], len(moments) - 1
     at = min(request.number("at"), last)
@@ -65,6 +67,8 @@ def replay(request: Request) -> Response:
         "names": names,
         "picture": table_picture(hand.view(0)[0], names[1], hand.view(1)[0], names[0]),
         "words": words,
+        "play_on": {"game": game, "hand": n + 1, "move": played + 1, "back": f"/replay?record={number}&at={at}"},
+        "levels": () if hand.is_over else NAMES,
         "sheet": record.match.sheet() if at == last else None,
     }
     if request.htmx:

@@ -37,6 +37,8 @@ _PAGES = {
     "/rules": {"GET": "options:rules", "POST": "options:change_rules"},
     "/options": {"GET": "options:options", "POST": "options:change_options"},
     "/table": {"GET": "table_page:show", "POST": "table_page:play"},
+    "/play-on": {"GET": "table_page:show", "POST": "table_page:play"},
+    "/play-on/new": {"POST": "play_on:begin"},
     "/statistics": {"GET": "statistics:statistics", "POST": "statistics:reset_statistics"},
     "/learned": {"GET": "learned:learned", "POST": "learned:reset"},
     "/records": {"GET": "records:records", "POST": "records:import_record"},

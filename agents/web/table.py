@@ -38,6 +38,9 @@ class Table:
         trouble: why the opponent cannot play; empty if it can.
     """
 
+    # Address of its page; and, where a recorded hand is played on, how that hand ended.
+    address, recorded = "/table", ""
+
     def __init__(self, session: Session, say: Callable[..., None]) -> None:
         self.session, self.say = session, say
         self._hand: tuple[str, int] | None = None

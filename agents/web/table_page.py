@@ -26,7 +26,7 @@ _KNOCKS, _DISCARDS = ("knock", "gin"), ("discard", "just discard")
 
 def show(request: Request) -> Response:
     """The table, or the lobby if there is no game; an empty answer if the caller already shows the position."""
-    table = request.person.table
+    table = _table(request)
     if not table.resume():
         return request.go("/")
     if request.invited:
@@ -38,7 +38,7 @@ def show(request: Request) -> Response:
 
 def play(request: Request) -> Response:
     """Carries out a command and shows the table after it."""
-    table, fields = request.person.table, request.fields
+    table, fields = _table(request), request.fields
     if not table.resume():
         return request.go("/")
     # A button that names no command is a card, a spread or a sort order.
@@ -52,7 +52,13 @@ def play(request: Request) -> Response:
     if not table.session.is_playing:
         # An opponent that could not even start again has left the table; the lobby says why, and the game is kept.
         return request.go("/")
-    return _part(request) if request.htmx else request.go("/table")
+    return _part(request) if request.htmx else request.go(table.address)
+
+
+def _table(request: Request) -> Table:
+    """The table at this address: that of the game in play, or where a recorded hand is played on."""
+    person = request.person
+    return person.side_table if request.path == "/play-on" and person.side_table else person.table
 
 
 def _part(request: Request) -> Response:
@@ -62,12 +68,13 @@ def _part(request: Request) -> Response:
 
 def _values(request: Request) -> dict[str, Any]:
     person, people = request.person, request.people
-    person.table.catch_up()
-    friend = person.session.friend
+    table = _table(request)
+    table.catch_up()
+    friend = table.session.friend
     # Two people who have no browsers of their own take turns at this one.
     turns = friend is not None and not any(map(people.is_away, (friend.file.name, person.name)))
     awaited = friend is not None and friend.file.name in people.links.keys() - people.arrived
-    return table_values(person.table, turns, awaited)
+    return table_values(table, turns, awaited)
 
 
 def table_values(table: Table, turns: bool = False, awaited: bool = False) -> dict[str, Any]:
