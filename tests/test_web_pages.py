@@ -99,7 +99,8 @@ def test_what_a_level_learns_is_shown_frozen_and_reset(guest, directory, tmp_pat
     shown = plain(ann.get(f"/learned?level={level}")).replace("−", "-")
     assert f"{first:+.1f} in your first {len(earlier)} hands, {then:+.1f} in the {len(later)} since" in shown
     assert f"a gain of {then - first:+.1f} ± {half:.1f} points per hand" in shown
-    assert "Frozen" in plain(ann.post("/options", learning="off", back=f"/learned?level={level}"))
+    ann.post("/options", learning="off", back=f"/learned?level={level}")
+    assert "Frozen" in plain(ann.get(f"/learned?level={level}"))
     assert ann.person.session.options.learning is False
     ann.post("/learned", level=level, sure="1")
     assert "not learned from any of your hands yet" in ann.get(f"/learned?level={level}")
