@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from agents.play.moves import Turn
 from ginenv.bots.heuristics import make_formula
-from ginenv.bots.reasons import reason
+from ginenv.bots.reasons import FORMS, reason
 from ginenv.engine.actions import KNOCK, PASS, STOCK, UPCARD, parse_action
 from ginenv.engine.cards import card_name
 from ginenv.errors import GinError
@@ -41,10 +41,10 @@ def hint(turn: Turn, source: str = SEARCH) -> tuple[int, str]:
         source: ``search`` or ``formulas``.
 
     Returns:
-        An action, and sentences that say what it is and why, such as ``Discard the 7C. It leaves the least deadwood, 23.``
+        An action, and sentences that say what it is and why, such as ``Pass. The 7C makes no meld.``
     """
     action, why = _by_formulas(turn) if source == FORMULAS else _by_search(turn)
-    later = " Do not knock yet." if turn.phase == "discard" and action < KNOCK and turn.offers_knock else ""
+    later = f" {FORMS['not yet']}" if turn.phase == "discard" and action < KNOCK and turn.offers_knock else ""
     command = _command(action, turn.phase)
     return action, f"{command[0].upper()}{command[1:]}. {why}{later}"
 
@@ -55,13 +55,13 @@ def _by_search(turn: Turn) -> tuple[int, str]:
     if not turn.declines(best):
         return best, found.reason
     others = [parse_action(each.action) for each in found.candidates]
-    return next((each for each in others if not turn.declines(each)), best % KNOCK), "It is on the way to gin."
+    return next((each for each in others if not turn.declines(each)), best % KNOCK), FORMS["way to gin"]
 
 
 def _by_formulas(turn: Turn) -> tuple[int, str]:
     action = int(make_formula().act(turn.view.reshape(1))[0])
     if turn.declines(action):
-        return action - KNOCK, "It is on the way to gin."
+        return action - KNOCK, FORMS["way to gin"]
     return action, reason(turn.view, action)
 
 

@@ -1,6 +1,6 @@
 """Why an action is good, in a sentence or two that are true in the position: for hints, for marks in an analysis, for practice.
 
-They say what speaks for an action ("it"), where another one is given rather than for that one, and what speaks most against it if that
+They say what speaks for an action, where another one is given rather than for that one, and what speaks most against it if that
 weighs more. Everything they say can be recomputed from the view; only the deadwood that the opponent is expected to hold, and what
 an action is worth more than another, come from a caller that sampled hands. Cards are written in letters (7C).
 """
@@ -13,10 +13,48 @@ from typing import Any
 import numpy as np
 
 from ginenv.bots.hand_kernels import best_of_eleven, fillers, fits_beside, joins_meld, live_ways, melds_of_three
-from ginenv.engine.actions import KNOCK, PASS, PHASE_DISCARD, PHASE_LAYOFF, PHASE_SPREAD, UPCARD
+from ginenv.engine.actions import KNOCK, PASS, PHASE_DISCARD, PHASE_LAYOFF, PHASE_SPREAD, STOCK, UPCARD
 from ginenv.engine.cards import card_name, cards_of, format_cards
 from ginenv.engine.melds import RANK_COLUMN, deadwood, fits, nth_arrangement, points_of
 
+# Every sentence that can be said.
+FORMS = {
+    "useless": "The {card} is useless: it can no longer be part of a meld.",
+    "lone": "No unseen card would complete a meld with the {card}.",
+    "safe": "The {card} is safe: no two cards that the opponent can hold make a meld with it.",
+    "rather safe": "The {card} is rather safe: the opponent can hold {number} other {rank}.",
+    "deadwood": "Without the {card}, {left}; without the {other}, {others}.",
+    "more deadwood": "But without the {card}, {left}; without the {other}, {others}.",
+    "least deadwood": "Without the {card}, {left}, the least possible.",
+    "ways": "Without the {card}, {ways} would complete a meld; without the {other}, {others}.",
+    "fewer ways": "But without the {card}, {ways} would complete a meld; without the {other}, {others}.",
+    "ways alone": "Without the {card}, {ways} would complete a meld.",
+    "pairs": "With the {card}, {pairs} a meld; with the {other}, {others}.",
+    "collected": "The {other} goes with the {taken}, which the opponent took.",
+    "gin": "Without the {card}, no deadwood is left, which is gin.",
+    "few enough": "Without the {card}, {left}, few enough to knock.",
+    "opponent holds": "Without the {card}, {left}, and the opponent holds {holds} on average.",
+    "gin cards": "There {gins} that would make gin.",
+    "knock": "A knock would leave {points} of deadwood.",
+    "knock and holds": "A knock would leave {points} of deadwood, and the opponent holds {holds} on average.",
+    "takes a meld": "The {card} makes a meld, and the deadwood falls from {now} to {after}.",
+    "takes a meld to knock": "The {card} makes a meld, and the deadwood falls from {now} to {after}, few enough to knock.",
+    "takes": "With the {card}, the deadwood falls from {now} to {after}.",
+    "takes to knock": "With the {card}, the deadwood falls from {now} to {after}, few enough to knock.",
+    "takes gin": "The {card} makes gin.",
+    "takes ways": "With the {card}, {ways} would complete a meld; without it, {others}.",
+    "no meld": "The {card} makes no meld.",
+    "no less": "The {card} would not lower the deadwood.",
+    "empty": "The discard pile is empty.",
+    "spread": "This spread leaves {points} of deadwood.",
+    "spreads": "This spread leaves {points} of deadwood; the other leaves {others}.",
+    "lay-off": "The {card} goes on the meld {meld} and saves {points}.",
+    "no lay-off": "No lay-off lowers the deadwood.",
+    "worth more": "{action} is worth {gap} more than {than}.",
+    "best": "No other choice is worth more.",
+    "way to gin": "This discard keeps the hand on the way to gin.",
+    "not yet": "Do not knock yet.",
+}
 _RANK_WORDS = "ace two three four five six seven eight nine ten jack queen king".split()
 # What facts weigh against each other, in points of deadwood: only the order of sentences depends on it.
 _USELESS, _LONE, _WAY, _PAIR, _SAFE, _COLLECTED = 6.0, 3.0, 1.0, 0.4, 1.5, 3.0
@@ -46,7 +84,7 @@ def reason(view: Any, action: int, other: int | None = None, estimates: Estimate
         estimates: what was found by sampling hands.
 
     Returns:
-        One to three sentences, such as ``It leaves 23 deadwood; discarding the 7C leaves 29.``
+        One to three sentences of ``FORMS``, such as ``Without the KC, 23 points of deadwood are left; without the 7C, 29.``
     """
     estimates = estimates or Estimates()
     phase = int(view["phase"])
@@ -64,28 +102,40 @@ def reason(view: Any, action: int, other: int | None = None, estimates: Estimate
         found = _discard(view, action, other)
     if found:
         return found
-    if other is None:
-        return "It is the best of what is possible here."
-    return f"It is worth {estimates.worth_more} more." if estimates.worth_more else "Nothing else is worth more here."
+    if other is None or not estimates.worth_more:
+        return FORMS["best"]
+    one, two = _doing(view, action), _doing(view, other)
+    return _say("worth more", action=one[0].upper() + one[1:], gap=estimates.worth_more, than=two)
+
+
+def _say(form: str, **values: object) -> str:
+    return FORMS[form].format_map(values)
 
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def _are(number: int, noun: str) -> str:
-    return f"{'is' if number == 1 else 'are'} {_count(number, noun)}"
+def _doing(view: Any, action: int) -> str:
+    """What is done with an action."""
+    if action >= STOCK:
+        return {UPCARD: "taking the upcard", STOCK: "drawing from the stock", PASS: "passing"}[action]
+    phase, card = int(view["phase"]), card_name(action % KNOCK)
+    if phase == PHASE_SPREAD:
+        return f"spread {action + 1}"
+    return (
+        f"{'laying off' if phase == PHASE_LAYOFF else 'knocking with' if action >= KNOCK else 'discarding'} the {card}"
+    )
 
 
 def _waiting(number: int) -> str:
     """For how many cards a hand waits."""
-    return f"{_count(number, 'unseen card') if number else 'no unseen card'} would complete a meld"
+    return _count(number, "unseen card") if number else "no unseen card"
 
 
-def _rank_word(card: int, plural: bool = False) -> str:
-    """The rank of a card in words: ``ace``, ``sixes``."""
-    word = _RANK_WORDS[card % 13]
-    return word + ("es" if word == "six" else "s") * plural
+def _is_left(points: int) -> str:
+    """That so much deadwood is left."""
+    return f"{_count(points, 'point')} of deadwood {'is' if points == 1 else 'are'} left"
 
 
 def _left(cards: int, without: int) -> int:
@@ -104,7 +154,7 @@ class _Discard:
     def __init__(self, view: Any, card: int) -> None:
         hand, unseen, theirs = int(view["hand"]), int(view["unseen"]), int(view["known_cards"][1])
         rest, possible = hand & ~(1 << card), unseen | theirs
-        self.card = card
+        self.card, self.name = card, card_name(card)
         self.left = _left(hand, card)
         self.ways = _ways(view, rest)
         self.is_useless = not melds_of_three(card, rest | unseen)
@@ -117,44 +167,48 @@ class _Discard:
     def alone(self) -> list[tuple[float, str]]:
         """That nothing goes with it."""
         if self.is_useless:
-            word, ranks = _rank_word(self.card), _rank_word(self.card, plural=True)
-            return [(_USELESS, f"The {word} is useless: no two other {ranks} can come, nor a run.")]
-        return [(_LONE, f"No single card makes a meld of the {card_name(self.card)}.")] if self.is_lone else []
+            return [(_USELESS, _say("useless", card=self.name))]
+        return [(_LONE, _say("lone", card=self.name))] if self.is_lone else []
 
     def safe(self) -> list[tuple[float, str]]:
         """That the opponent can make no set of it."""
         if self.gone < 2:
             return []
-        words = f"{('two', 'three')[self.gone - 2]} other {_rank_word(self.card, plural=True)} are gone"
-        if self.pairs:
-            return [(_SAFE / 3, f"It is rather safe: {words}.")]
-        return [(_SAFE, f"It is safe: {words}, and no run is left.")]
+        if not self.pairs:
+            return [(_SAFE, _say("safe", card=self.name))]
+        number, rank = ("at most one", "no")[self.gone - 2], _RANK_WORDS[self.card % 13]
+        return [(_SAFE / 3, _say("rather safe", card=self.name, number=number, rank=rank))]
 
 
 def _discard(view: Any, card: int, other: int | None) -> str:
     one = _Discard(view, card)
     if other is None:
-        facts = [*one.alone(), *one.safe(), (0.1, f"After it, {_waiting(one.ways)}.")]
+        facts = [*one.alone(), *one.safe(), (0.1, _say("ways alone", card=one.name, ways=_waiting(one.ways)))]
         if one.left == min(_left(int(view["hand"]), each) for each in cards_of(int(view["legal"][0]))):
-            facts.append((2.0, f"It leaves the least deadwood, {one.left}."))
+            facts.append((2.0, _say("least deadwood", card=one.name, left=_is_left(one.left))))
         return max(facts)[1]
-    two, name = _Discard(view, other), card_name(other)
+    two = _Discard(view, other)
+    names = {"card": one.name, "other": two.name}
     good, bad = [], []
     if not two.is_useless and (one.is_useless or not two.is_lone):
         good += one.alone()
     if gap := two.left - one.left:
-        words = f"leaves {one.left} deadwood; discarding the {name} leaves {two.left}."
-        (good if gap > 0 else bad).append((float(abs(gap)), f"It {words}" if gap > 0 else f"But it {words}"))
+        form = "deadwood" if gap > 0 else "more deadwood"
+        words = _say(form, **names, left=_is_left(one.left), others=two.left)
+        (good if gap > 0 else bad).append((float(abs(gap)), words))
     if gap := one.ways - two.ways:
-        words = f"fter it, {_waiting(one.ways)}; after the {name}, {two.ways}."
-        (good if gap > 0 else bad).append((abs(gap) * _WAY, f"A{words}" if gap > 0 else f"But a{words}"))
+        form = "ways" if gap > 0 else "fewer ways"
+        words = _say(form, **names, ways=_waiting(one.ways), others=two.ways or "none")
+        (good if gap > 0 else bad).append((abs(gap) * _WAY, words))
     if one.pairs < two.pairs:
         pairs = _count(one.pairs, "pair") if one.pairs else "no pair"
-        words = f"The opponent may hold {pairs} of cards that make a meld with it, and {two.pairs} with the {name}."
+        pairs += f" of cards that the opponent may hold {'make' if one.pairs > 1 else 'makes'}"
+        words = _say("pairs", **names, pairs=pairs, others=two.pairs)
         good += one.safe() or [(_PAIR * (two.pairs - one.pairs), words)]
     if len(two.collected) > len(one.collected):
-        taken = format_cards(two.collected, separator=" and ")
-        good.append((_COLLECTED * len(two.collected), f"The opponent took the {taken}, which the {name} goes with."))
+        *first, last = map(card_name, two.collected)
+        taken = ", the ".join(first) + f" and the {last}" * bool(first) or last
+        good.append((_COLLECTED * len(two.collected), _say("collected", other=two.name, taken=taken)))
     if not good:
         return ""
     good.sort(reverse=True)
@@ -164,56 +218,54 @@ def _discard(view: Any, card: int, other: int | None) -> str:
 
 def _knock(view: Any, action: int, other: int | None, estimates: Estimates) -> str:
     hand, theirs = int(view["hand"]), estimates.opponent_deadwood
+    holds = "" if theirs is None else _count(round(theirs), "point")
     if action >= KNOCK:
-        left = _left(hand, action - KNOCK)
+        card, left = card_name(action - KNOCK), _left(hand, action - KNOCK)
         if left == 0:
-            return "It is gin."
+            return _say("gin", card=card)
         if other is not None and other >= KNOCK:
             others = _left(hand, other - KNOCK)
-            words = f"It leaves {_count(left, 'point')}; knocking with the {card_name(other - KNOCK)} leaves {others}."
-            return words if others > left else ""
-        holds = "few enough to knock" if theirs is None else f"and the opponent holds {theirs:.0f} on average"
-        return f"It leaves {_count(left, 'point')}, {holds}."
+            name = card_name(other - KNOCK)
+            return _say("deadwood", card=card, left=_is_left(left), other=name, others=others) if others > left else ""
+        return _say("opponent holds" if holds else "few enough", card=card, left=_is_left(left), holds=holds)
     assert other is not None
     rest = hand & ~(1 << action)
     gins = sum(not best_of_eleven(np.int64(rest | 1 << card)) for card in cards_of(int(view["unseen"])))
-    facts = [f"There {_are(gins, 'card')} that can come and {'makes' if gins == 1 else 'make'} gin."] if gins else []
+    facts = []
+    if gins:
+        facts.append(_say("gin cards", gins=f"{'is' if gins == 1 else 'are'} {_count(gins, 'unseen card')}"))
     if would := _left(hand, other - KNOCK):
-        holds = "" if theirs is None else f", and the opponent holds {theirs:.0f} on average"
-        facts.append(f"A knock would leave {_count(would, 'point')}{holds}.")
+        facts.append(_say("knock and holds" if holds else "knock", points=_count(would, "point"), holds=holds))
     return " ".join(facts)
 
 
 def _draw(view: Any, action: int) -> str:
     if view["upcard"] not in range(52):
-        return "The pile is empty."
+        return FORMS["empty"]
     card, hand = int(view["upcard"]), int(view["hand"])
     name, joins, eleven = card_name(card), bool(joins_meld(hand, card)), hand | 1 << card
     now = int(deadwood(hand))
     after = min(_left(eleven, each) for each in cards_of(hand))
-    falls = (
-        f"the deadwood falls from {now} to {after}"
-        + ", few enough to knock" * (now > int(view["limit"]) >= after)
-        + "."
-    )
     if action != UPCARD:
         if not joins:
-            return f"The {name} makes no meld."
-        return "" if after < now else f"The {name} leaves no less deadwood."
+            return _say("no meld", card=name)
+        return "" if after < now else _say("no less", card=name)
     if after == 0:
-        return f"The {name} makes gin."
+        return _say("takes gin", card=name)
     if after < now:
-        return f"The {name} makes a meld, and {falls}" if joins else f"With the {name} {falls}"
+        to_knock = " to knock" * (now > int(view["limit"]) >= after)
+        form = f"takes a meld{to_knock}" if joins else f"takes{to_knock}"
+        return _say(form, card=name, now=now, after=_count(after, "point"))
     ways, without = max(_ways(view, eleven & ~(1 << each)) for each in cards_of(hand)), _ways(view, hand)
-    return f"With the {name}, {_waiting(ways)}; without it, {without}." if ways > without else ""
+    return _say("takes ways", card=name, ways=_waiting(ways), others=without or "none") if ways > without else ""
 
 
 def _spread(view: Any, action: int, other: int | None) -> str:
     left = _left_by_spread(view, action)
     if other is None:
-        return f"It leaves {left} deadwood."
+        return _say("spread", points=_count(left, "point"))
     others = _left_by_spread(view, other)
-    return f"It leaves {left} deadwood, and the other {others}." if left < others else ""
+    return _say("spreads", points=_count(left, "point"), others=others) if left < others else ""
 
 
 def _left_by_spread(view: Any, number: int) -> int:
@@ -227,7 +279,7 @@ def _lay_off(view: Any, action: int) -> str:
     hand = int(view["hand"])
     if action == PASS:
         saves = any(_left(hand, card) < deadwood(hand) for card in cards_of(int(view["legal"][0])))
-        return "" if saves else "No lay-off lowers your deadwood."
+        return "" if saves else FORMS["no lay-off"]
     meld = next(int(meld) for meld in view["spread"] if meld and fits(meld, action))
     saved = int(deadwood(hand)) - _left(hand, action)
-    return f"It goes on {format_cards(meld)} and saves {_count(saved, 'point')}."
+    return _say("lay-off", card=card_name(action), meld=format_cards(meld), points=_count(saved, "point"))
