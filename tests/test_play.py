@@ -156,7 +156,7 @@ def test_hints_are_those_of_the_analysis_or_of_formulas(talk, source):
     shown = talk.resume(prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0), "h", "p", "hint")
     first, second = (" ".join(each.split()) for each in shown.split("Hint: ")[1:])
     assert first.startswith("Pass. The K♦ makes no meld.") and second.startswith(
-        "Knock with the K♣. It leaves 6 points, "
+        "Knock with the K♣. Without the K♣, 6 points of deadwood are left, "
     )
     if source == "search":
         found = shared_analyst().decision(talk.match.hand.view(0))
