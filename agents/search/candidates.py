@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.network.inputs import bind_to_gin
 from ginenv.bots.hand_kernels import choose_lay_off, choose_spread, least_deadwood
 from ginenv.engine.actions import KNOCK, PHASE_LAYOFF, PHASE_SPREAD, STOCK
 from ginenv.engine.jit import ctz, kernel, mix, unit
@@ -50,15 +49,25 @@ def _sort(found, count):
 @kernel
 def _list(v, logits, found, varied):
     """Writes the candidates of a view, the policy's most probable one first; returns how many there are."""
-    # Spreads and lay-offs are solved exactly.
+    only = np.int64(-1)
+    # Knocks with more than the least deadwood matter only because of lay-offs: two are enough.
+    knocks, number = np.empty(2, np.int64), 0
+    # Spreads and lay-offs are solved exactly, and gin is always played.
     if v.phase == PHASE_LAYOFF:
-        return _add(found, 0, np.int64(choose_lay_off(v)), logits)
-    if v.phase == PHASE_SPREAD:
-        return _add(found, 0, np.int64(choose_spread(v)), logits)
-    if v.legal[1]:
-        cards, left = least_deadwood(v.hand, v.legal[1])
-        if left == 0:
-            return _add(found, 0, KNOCK + ctz(cards), logits)
+        only = np.int64(choose_lay_off(v))
+    elif v.phase == PHASE_SPREAD:
+        only = np.int64(choose_spread(v))
+    else:
+        rest = v.legal[1]
+        while rest and number < 2:
+            cards, left = least_deadwood(v.hand, rest)
+            knocks[number] = KNOCK + ctz(cards)
+            if left == 0 and only < 0:
+                only = knocks[number]
+            rest &= ~(np.int64(1) << ctz(cards))
+            number += 1
+    if only >= 0:
+        return _add(found, 0, only, logits)
     count = 0
     others = v.legal[2]
     while others:
@@ -70,17 +79,10 @@ def _list(v, logits, found, varied):
         rest &= rest - 1
     _sort(found, count)
     count = min(count, _SEARCHED)
-    if v.legal[1]:
-        # Knocks with more than the least deadwood matter only because of lay-offs: two are enough.
-        knocks = v.legal[1]
-        if v.declined > 0:
-            # A seat that declined a knock plays for gin, as in training.
-            knocks = bind_to_gin(v.hand, v.legal[0], knocks)
-        for _ in range(2):
-            if knocks:
-                card = ctz(least_deadwood(v.hand, knocks)[0])
-                knocks &= ~(np.int64(1) << card)
-                count = _add(found, count, KNOCK + card, logits)
+    # A seat that declined a knock plays for gin, as in training.
+    if number and (v.declined == 0 or v.legal[0] == 0):
+        for k in range(number):
+            count = _add(found, count, knocks[k], logits)
         _sort(found, count)
     least = _MIN_PROBABLE_VARIED if varied and v.legal[0] else _MIN_PROBABLE
     while count > 1 and found[count - 1].cost - found[0].cost > -np.log(least):

@@ -13,7 +13,7 @@ from agents.network.nets import FrozenActor, has_bfloat16_units
 from agents.search.belief import FrozenHandModel, HandReading, load_hand_model
 from agents.search.hand_features import num_discards
 from ginenv.engine.actions import NUM_ACTIONS
-from ginenv.engine.jit import kernel
+from ginenv.engine.jit import kernel, mix
 from ginenv.view.encoding import OBSERVATION_SIZE
 
 # One decision of a batch.
@@ -26,6 +26,12 @@ DECISION = np.dtype(
     ],
     align=True,
 )
+
+
+@kernel
+def _start_streams(views, decisions, seed):
+    for i in range(views.shape[0]):
+        decisions[i].stream = mix(views[i].luck ^ mix(seed))
 
 
 @kernel
@@ -58,13 +64,22 @@ class NetworkPrior:
         model = load_hand_model(path) if hand_model else None
         self.hand_model = None if model is None else FrozenHandModel(model)
 
-    def __call__(self, views: np.ndarray) -> tuple[np.ndarray, HandReading | None]:
-        """Returns ``DECISION[n]`` with ``logits`` and ``belief`` of ``VIEW[n]``, and the hand model's reading (``None`` without one)."""
+    def __call__(self, views: np.ndarray, seed: int = 0) -> tuple[np.ndarray, HandReading | None]:
+        """Reads ``VIEW[n]``.
+
+        Args:
+            views: the views.
+            seed: mixed with their own random words for the streams.
+
+        Returns:
+            ``DECISION[n]`` without ``equity``, and the hand model's reading (``None`` without one).
+        """
         inputs = torch.from_numpy(observe_views(views))
         belief = self.actor(inputs, "belief")
         decisions = np.zeros(len(views), DECISION)
         decisions["logits"] = self.actor(inputs).numpy()
         decisions["belief"] = belief.numpy()
+        _start_streams(views, decisions, np.uint64(seed))
         if self.hand_model is None:
             return decisions, None
         turns = torch.from_numpy(opponents_discards(views))

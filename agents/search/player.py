@@ -16,7 +16,7 @@ from agents.search.hand_prior import NetworkPrior
 from agents.search.world_values import BRANCH, EquityTables, WorldValues, branch
 from agents.search.worlds import draw_hands, draw_worlds
 from ginenv.engine.engine import STATE
-from ginenv.engine.jit import kernel, mix
+from ginenv.engine.jit import kernel
 from ginenv.engine.state import as_batch
 from ginenv.tables.players import BasePlayer
 from ginenv.view.turns import MAX_TURNS, TURN
@@ -48,12 +48,6 @@ def _draw_branches(views, decisions, n, hands, weights, found, worlds, branches)
     v, d = views[n], decisions[n]
     d.stream = draw_worlds(v, hands, weights, worlds, d.stream)
     branch(v, found, worlds, d.equity, branches)
-
-
-@kernel
-def _start_streams(views, decisions, seed):
-    for i in range(views.shape[0]):
-        decisions[i].stream = mix(views[i].luck ^ mix(seed))
 
 
 class _Workspace:
@@ -158,12 +152,11 @@ class _Batch:
         self.config, self.world_values, self.seed = player.config, player.world_values, player.seed % 2**64
         self.workspace = player.workspace
         self.views = views
-        self.decisions, self.reading = player.prior(views)
+        self.decisions, self.reading = player.prior(views, self.seed)
         if player.policy is not None:
             self.decisions["logits"] = player.policy(views, slots)
         self.decisions["equity"] = player.equity.index(views)
         self.bank = player.equity.bank
-        _start_streams(views, self.decisions, np.uint64(self.seed))
         self.found, self.counts = np.zeros((len(views), MAX_CANDIDATES), CANDIDATE), np.zeros(len(views), np.int64)
         list_candidates(views, self.decisions, self.found, self.counts, self.config.slack > 0)
         self.actions = self.found["action"][:, 0].copy()
