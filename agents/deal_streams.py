@@ -13,6 +13,7 @@ import enum
 import hashlib
 import re
 import secrets
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,16 +40,17 @@ class Domain(enum.IntEnum):
 
 
 @kernel
-def _fill(out, base, top, first):
+def _fill(out, seed, salt, top, first):
+    # The seed is mixed twice, an index once.
+    base = mix(mix(seed) ^ salt)
     for i in range(out.shape[0]):
         out[i] = top | (mix(base ^ mix(np.uint64(first + i) ^ _INDEX)) >> np.uint64(_DOMAIN_BITS))
 
 
 def _words(domain: Domain, seed: int, salt: int, first: int, count: int) -> np.ndarray:
     words = np.zeros(count, np.uint64)
-    # The seed is mixed twice, an index once. A kernel returns a Python number, which NumPy 1 does not combine with words.
-    base = mix(np.uint64(mix(np.uint64(int(seed) & _MASK))) ^ np.uint64(salt))
-    _fill(words, np.uint64(base), np.uint64(int(domain) << (64 - _DOMAIN_BITS)), first)
+    top = np.uint64(int(domain) << (64 - _DOMAIN_BITS))
+    _fill(words, np.uint64(int(seed) & _MASK), np.uint64(salt), top, first)
     return words
 
 
@@ -92,3 +94,43 @@ def salted(salt: str, purpose: str, number: int, bits: int = 64) -> int:
         raise GinError(f"salt is {salt!r}; it must be 32 hexadecimal digits, as in a results file")
     digest = hashlib.blake2b(f"{purpose} {number}".encode(), key=bytes.fromhex(salt), digest_size=8).digest()
     return int.from_bytes(digest) >> (64 - bits)
+
+
+class DealStream(NamedTuple):
+    """Where a match gets its deals, and its players their randomness.
+
+    Attributes:
+        domain: what the deals are for.
+        seed: of deals, luck and players.
+        salt: mixed into the seed, so that neither side's seed says anything about the other's or about the deals; never empty where a
+            program plays.
+    """
+
+    domain: Domain
+    seed: int
+    salt: str = ""
+
+    @property
+    def deals_seed(self) -> int:
+        """The seed of the deals, with the salt mixed in if there is one.
+
+        Raises:
+            GinError: if the salt is malformed.
+        """
+        return salted(self.salt, "deals", self.seed) if self.salt else self.seed
+
+    def keys(self, first: int, count: int) -> np.ndarray:
+        """Keys of deals from number ``first`` on: ``uint64[count]``."""
+        return deal_keys(self.domain, self.deals_seed, first, count)
+
+    def luck(self, first: int, count: int) -> np.ndarray:
+        """Private randomness of both seats of games from number ``first`` on: ``uint64[count, 2]``."""
+        return luck_words(self.domain, self.deals_seed, first, count, self.salt)
+
+    def program_seed(self, side: int) -> int:
+        """What a program mixes with the salt to get its side's ``player_seed``."""
+        return 2 * self.seed + side
+
+    def player_seed(self, side: int) -> int:
+        """The seed of a side's player, inside or outside."""
+        return salted(self.salt, "players", self.program_seed(side), 31) if self.salt else self.seed

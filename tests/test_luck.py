@@ -7,7 +7,7 @@ import agents.arena.luck
 from agents.arena import MatchSettings, play_match
 from agents.arena.hand_value import WEIGHTS, HandValue, shipped_value
 from agents.arena.lockstep import Lockstep, Observer, mirrored_jobs
-from agents.deal_streams import Domain
+from agents.deal_streams import DealStream, Domain
 from agents.levels.player import make_level
 from agents.network.player import make_network
 from agents.win_probability import PointWorths
@@ -168,7 +168,12 @@ class Chances(Observer):
 def test_players_draw_with_the_probabilities_that_they_tell(make):
     chances_of = Chances()
     Lockstep(
-        (make(1), make(2)), get_rules("eaai"), mirrored_jobs(Domain.TEST, 4, 0, 40), 80, HAND, observers=[chances_of]
+        (make(1), make(2)),
+        get_rules("eaai"),
+        mirrored_jobs(DealStream(Domain.TEST, 4), 0, 40),
+        80,
+        HAND,
+        observers=[chances_of],
     ).run()
     difference = np.array(chances_of.chosen) - chances_of.expected
     assert len(difference) > 1200 and abs(difference.mean()) < 4 * difference.std() / len(difference) ** 0.5

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from agents.deal_streams import Domain, deal_keys, luck_words
+from agents.deal_streams import DealStream
 from ginenv.engine.rules import Rules
 from ginenv.tables.kernels import GAME, IDLE, TABLE
 from ginenv.tables.players import KnownPolicy, Player, ask_player, show_hands
@@ -201,11 +201,8 @@ def make_jobs(keys: np.ndarray, luck: np.ndarray, ids: np.ndarray, swapped: np.n
     return jobs
 
 
-def mirrored_jobs(domain: Domain, seed: int, first: int, pairs: int, salt: str = "") -> np.ndarray:
+def mirrored_jobs(stream: DealStream, first: int, pairs: int) -> np.ndarray:
     """Jobs of a match: ``TABLE[2 * pairs]``; jobs ``2 k`` and ``2 k + 1`` have the deals of pair ``first + k``, with seats exchanged."""
     numbers = np.arange(2 * pairs)
-    keys, luck = (
-        np.repeat(deal_keys(domain, seed, first, pairs), 2),
-        luck_words(domain, seed, 2 * first, 2 * pairs, salt),
-    )
+    keys, luck = np.repeat(stream.keys(first, pairs), 2), stream.luck(2 * first, 2 * pairs)
     return make_jobs(keys, luck, 2 * (2 * first + numbers)[:, None] + np.arange(2), numbers & 1)

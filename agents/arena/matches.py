@@ -22,7 +22,7 @@ from agents.arena.lockstep import FORFEIT_POINTS, Lockstep, Observer, mirrored_j
 from agents.arena.luck import LuckMeter
 from agents.arena.results import MatchResult, add_stats
 from agents.arena.statistics import GAME_RESULT, PLAY_STATS, Statistics
-from agents.deal_streams import Domain, new_salt, salted
+from agents.deal_streams import DealStream, Domain, new_salt
 from agents.interrupts import allow_interrupts, defer_interrupts
 from agents.programs.player import BotLimits, OutsidePlayer, forfeiting
 from agents.programs.process import split_command
@@ -78,7 +78,7 @@ class MatchSettings:
         check_integer("batch", self.batch, 1)
         check_integer("seed", self.seed, 0)
         # Raises if the salt is malformed.
-        self.deals_seed()
+        _ = self.stream.deals_seed
 
     @property
     def decisive(self) -> dict[str, Any]:
@@ -88,17 +88,10 @@ class MatchSettings:
         stored = f"{GAME_RESULT}{PLAY_STATS}"
         return values | {"rules": self.rules.hash, "limits": asdict(self.limits), "luck": luck, "stored": stored}
 
-    def deals_seed(self) -> int:
-        """The seed of the deals, with the salt mixed in if there is one."""
-        return salted(self.salt, "deals", self.seed) if self.salt else self.seed
-
-    def player_seed(self, side: int) -> int:
-        """The seed of a side's player, inside or outside; with a salt, neither side's says anything about the other's."""
-        return salted(self.salt, "players", self.program_seed(side), 31) if self.salt else self.seed
-
-    def program_seed(self, side: int) -> int:
-        """What a program mixes with the salt to get its side's ``player_seed``."""
-        return 2 * self.seed + side
+    @property
+    def stream(self) -> DealStream:
+        """Where the deals and the players' randomness come from."""
+        return DealStream(self.domain, self.seed, self.salt)
 
     def guarded(self, *players: str | Side) -> MatchSettings:
         """These settings with a new salt if a program plays and there is none."""
@@ -158,7 +151,7 @@ def play_pairs(
         IllegalActionError: if a player answers with an action that is not legal.
     """
     settings = settings.guarded(*players)
-    jobs = mirrored_jobs(settings.domain, settings.deals_seed(), first, pairs, settings.salt)
+    jobs = mirrored_jobs(settings.stream, first, pairs)
     unit = HAND if settings.unit == "hands" else GAME
     statistics, meter = Statistics(len(jobs)), LuckMeter(len(jobs), unit == HAND) if settings.luck else None
     programs = _programs(players)
@@ -233,10 +226,10 @@ def make_side(player: str | Side, settings: MatchSettings, number: int) -> Playe
     """Makes a side's player, seeded by the match. A program gets the match's limits and salt; a level learns only if asked to."""
     side = read_side(player)
     if isinstance(side, PlayerSpec) and side.kind == "cmd":
-        program = OutsidePlayer(side.argument, settings.program_seed(number), settings.limits, settings.salt)
+        program = OutsidePlayer(side.argument, settings.stream.program_seed(number), settings.limits, settings.salt)
         program.name = side.name
         return program
-    return make_player(side, settings.player_seed(number), learn=False)
+    return make_player(side, settings.stream.player_seed(number), learn=False)
 
 
 def check_names(*players: str | Side) -> list[Player]:

@@ -15,7 +15,7 @@ from agents.arena.lockstep import FORFEIT_POINTS, Lockstep, Observer, make_jobs
 from agents.arena.matches import PROGRAM_GAMES, MatchSettings, make_side
 from agents.arena.statistics import Statistics
 from agents.datasets.rows import Hands, hands_of_record
-from agents.deal_streams import Domain, deal_keys, luck_words
+from agents.deal_streams import Domain
 from agents.programs.player import forfeiting
 from ginenv.engine.engine import NOBODY
 from ginenv.hands.records import read_record
@@ -83,9 +83,9 @@ class PlayedGames:
     def play(self, players: tuple[Player, Player], first: int, count: int) -> Hands:
         """Plays one group of jobs, each with a deal of its own."""
         settings, numbers = self.settings, first + np.arange(count)
-        deals = Domain.TRAIN, settings.deals_seed(), first, count
+        deals = settings.stream._replace(domain=Domain.TRAIN)
         jobs = make_jobs(
-            deal_keys(*deals), luck_words(*deals, settings.salt), 2 * numbers[:, None] + np.arange(2), numbers & 1
+            deals.keys(first, count), deals.luck(first, count), 2 * numbers[:, None] + np.arange(2), numbers & 1
         )
         collector, statistics = _Collector(), Statistics(count)
         with forfeiting(players) as programs:

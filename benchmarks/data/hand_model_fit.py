@@ -22,7 +22,7 @@ from torch import Tensor
 from tyro.conf import Positional, arg
 
 from agents.arena.lockstep import Lockstep, Observer, mirrored_jobs
-from agents.deal_streams import Domain
+from agents.deal_streams import DealStream, Domain
 from agents.files import writing
 from agents.network.checkpoint import read_metadata
 from agents.network.nets import has_bfloat16_units
@@ -91,7 +91,7 @@ class _Log(Observer):
 def positions(player: Player, opponent: Player, hands: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Views of one side in new hands at random scores, and the other side's true hand in each."""
     log = _Log(np.random.default_rng(seed))
-    jobs = mirrored_jobs(Domain.TRAIN, seed, 0, (hands + 1) // 2)
+    jobs = mirrored_jobs(DealStream(Domain.TRAIN, seed), 0, (hands + 1) // 2)
     play = Lockstep((player, opponent), get_rules("eaai"), jobs, len(jobs), HAND, observers=[log])
     play.states["score"] = log.rng.integers(0, 100, (len(jobs), 2))
     play.run()

@@ -24,7 +24,7 @@ from agents.arena.hand_facts import FACTS, PLANES, POINTS_SCALE, describe_states
 from agents.arena.hand_value import DATA, OUTPUTS, OWN, WEIGHTS, HandValue
 from agents.arena.lockstep import Lockstep, Observer, mirrored_jobs
 from agents.config import load_config
-from agents.deal_streams import Domain
+from agents.deal_streams import DealStream, Domain
 from agents.files import write_json
 from ginenv.engine.actions import PHASE_DISCARD
 from ginenv.engine.engine import NOBODY
@@ -147,7 +147,7 @@ def play_round(rng: np.random.Generator, rules: dict[str, float], value: HandVal
 
     def play(preset: str, pair: int, seed: int) -> tuple[np.ndarray, ...]:
         a, b, _ = PLAYERS[pair]
-        jobs = mirrored_jobs(Domain.TRAIN, seed, 0, HANDS // 2)
+        jobs = mirrored_jobs(DealStream(Domain.TRAIN, seed), 0, HANDS // 2)
         seen = _Recorder(len(jobs), value)
         Lockstep((_player(a), _player(b)), get_rules(preset), jobs, HANDS, HAND, observers=[seen]).run()
         return seen.rows()
