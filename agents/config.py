@@ -73,11 +73,6 @@ class PoolMember(Config):
     weight: float = Field(1.0, gt=0)
 
 
-def _yes_or_no(value: Any) -> Any:
-    """YAML reads a bare yes or no as true or false."""
-    return ("no", "yes")[value] if isinstance(value, bool) else value
-
-
 _Number = TypeVar("_Number")
 # A number that moves in the course of a run: at its start and at its end. A single one stays.
 _Course = Annotated[
@@ -119,12 +114,10 @@ class TrainConfig(Config):
         pool: fixed opponents. The critic knows the first twelve apart.
         pool_share: share of games in which one seat is a fixed opponent.
         past_policy_share: share of games in which one seat is a past policy.
-        eval_opponents: players against which progress is measured, besides the network with which self-play began.
-        eval_games: games against each of them per measurement; the match by which ``best`` is chosen has four times as many, and ten
-            times at the end.
+        eval_games: games per measurement against each opponent: the network with which self-play began, and the panel of
+            ``gin evaluate``; the match by which ``best`` is chosen has four times as many, and ten times at the end.
         eval_every: minutes between two measurements.
         threads: number of threads for play and matrix products (0: torch's default).
-        bfloat16: matrix products in bfloat16 (``auto``: where the hardware has units for it; a resumed run keeps what it had).
         device: torch device of the networks.
     """
 
@@ -152,11 +145,9 @@ class TrainConfig(Config):
     pool: tuple[PoolMember, ...] = ()
     pool_share: float = Field(0.15, ge=0, le=1)
     past_policy_share: float = Field(0.1, ge=0, le=1)
-    eval_opponents: tuple[str, ...] = ("random", "easy", "simple", "formula")
     eval_games: int = Field(400, gt=0)
     eval_every: float = Field(5, gt=0)
     threads: int = Field(0, ge=0)
-    bfloat16: Annotated[Literal["auto", "yes", "no"], BeforeValidator(_yes_or_no)] = "auto"
     device: str = "cpu"
 
     @model_validator(mode="after")

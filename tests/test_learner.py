@@ -46,10 +46,13 @@ def test_three_resume_files_are_stored_and_a_damaged_one_is_named(tmp_path: Path
         learner.save()
         seen.append(learner.decisions)
         if k in (0, 3):
-            kept, remedy = path.read_bytes(), r"renaming .*resume\.pt\.1 to it" if k else "--fresh begins again$"
+            kept = path.read_bytes()
             path.write_bytes(kept[:1000])
-            with pytest.raises(GinError, match=rf"resume\.pt is damaged; {remedy}"):
+            with pytest.raises(GinError, match=r"resume\.pt is damaged"):
                 Learner(parse_config(TINY), tmp_path).resume()
+            path.unlink()
+            older = Learner(parse_config(TINY), tmp_path)
+            assert older.resume() == (k > 0) and older.decisions == (seen[-2] if k else 0)
             path.write_bytes(kept)
     files = [tmp_path / f"resume.pt{age}" for age in ("", ".1", ".2")]
     assert [torch.load(file, weights_only=True)["decisions"] for file in files] == seen[:0:-1]
@@ -158,12 +161,12 @@ def test_a_run_goes_on_with_another_number_of_threads(tmp_path: Path, capsys: py
 
 def test_a_run_keeps_the_arithmetic_that_it_began_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(learner_module, "has_bfloat16_units", lambda: True)
-    begun = Learner(parse_config(TINY | {"bfloat16": "auto"}), tmp_path)
+    begun = Learner(parse_config(TINY), tmp_path)
     batches(begun, 1)
     begun.save()
     monkeypatch.setattr(learner_module, "has_bfloat16_units", lambda: False)
-    assert not Learner(parse_config(TINY | {"bfloat16": "auto"})).bfloat16
-    resumed = Learner(parse_config(TINY | {"bfloat16": "auto"}), tmp_path)
+    assert not Learner(parse_config(TINY)).bfloat16
+    resumed = Learner(parse_config(TINY), tmp_path)
     assert resumed.resume() and resumed.bfloat16
 
 

@@ -30,10 +30,8 @@ TINY = {
     "minibatch": 32,
     "decisions": 1,
     "network": {"actor": [8], "critic": [8]},
-    "eval_opponents": ["random"],
     "eval_games": 2,
     "threads": 1,
-    "bfloat16": "no",
 }
 
 
@@ -116,17 +114,11 @@ def test_a_finished_run_stays_as_it_is(run: Path, capsys: pytest.CaptureFixture[
     assert made_of(run / "export") == made_of(run / "best")
 
 
-def test_a_run_without_opponents_comes_to_its_end_too(tmp_path: Path) -> None:
-    for _ in range(2):
-        assert begun(tmp_path, eval_opponents=[]).train()
-    assert len(made_of(tmp_path / "last")["curve"]) == 1
-
-
 def test_a_run_that_goes_on_names_the_commands_before_and_keeps_its_settings(run: Path) -> None:
     first = made_of(run / "last")
     with pytest.raises(GinError, match=r"began from scratch, and here it is .*last; choose another --out"):
         begun(run, start=run / "last", decisions=200)
-    assert begun(run, "another command", decisions=200, eval_opponents=["simple"], threads=0).train()
+    assert begun(run, "another command", decisions=200, eval_games=4, threads=0).train()
     about = made_of(run / "last")
     assert about["decisions"] >= 200 > first["decisions"]
     assert (about["command"], about["earlier_commands"]) == ("another command", ["a command"])

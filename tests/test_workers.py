@@ -86,7 +86,6 @@ TINY = {
     "minibatch": 32,
     "network": {"actor": [8], "critic": [8]},
     "threads": 1,
-    "bfloat16": "no",
 }
 
 
@@ -121,7 +120,6 @@ def machine(rank: int, port: int, out: Path, *settings: str) -> subprocess.Popen
     environment |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
     sizes = [
         *(f"{key}={value}".replace("'", "") for key, value in TINY.items()),
-        "eval_opponents=[]",
         "eval_every=0.001",
         *settings,
     ]

@@ -14,6 +14,9 @@ from agents.programs.player import BotLimits
 from ginenv.engine.rules import get_rules
 from ginenv.errors import GinError, check_integer
 
+# Bots of all strengths, against which a player is measured where no opponents are named.
+PANEL = ("random", "easy", "simple", "formula")
+
 
 def num_games(games: int | None, hands: int | None, usual: int) -> int:
     """How many games or single hands to play; the usual number of games if neither was given.

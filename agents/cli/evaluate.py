@@ -9,7 +9,7 @@ from typing import Annotated
 import tyro
 from rich.console import Console
 
-from agents.arena.configs import MatchOptions, Processes, num_games
+from agents.arena.configs import PANEL, MatchOptions, Processes, num_games
 from agents.arena.executors import open_executor
 from agents.arena.matches import MatchSettings, check_names, play_match
 from agents.arena.results import MatchResult
@@ -29,7 +29,6 @@ from ginenv.errors import GinError
 from ginenv.hands.text import rules_text
 from ginenv.tables.player_names import short_name
 
-PANEL = ("random", "easy", "simple", "formula")
 # What --against all stands for: all that ship and take no search of their own.
 ALL = (*PANEL, "camper", "knocker", "network", "level-1", "level-2", "level-3", "level-4")
 USUAL_GAMES = 2000

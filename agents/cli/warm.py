@@ -36,7 +36,7 @@ _RULES = "eaai,target=20"
 # As small as training can be, with everything that it does.
 _TRAINING = (
     *("decisions=2000", "num_envs=24", "num_steps=12", "minibatch=64", "threads=1"),
-    *("eval_games=2", "eval_opponents=[random]", "network.actor=[32]", "network.critic=[32]", "pool_share=0.3"),
+    *("eval_games=2", "network.actor=[32]", "network.critic=[32]", "pool_share=0.3"),
     "pool=[{player: simple}, {player: camper}]",
 )
 

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from agents.arena.configs import PANEL
 from agents.arena.matches import MatchSettings, play_match
 from agents.config import TrainConfig
 from agents.deal_streams import Domain
@@ -87,7 +88,7 @@ def measure_panel(
         out: its directory.
         interrupt: raises ``KeyboardInterrupt`` to break the measurement off.
     """
-    opponents: dict[str, str | Player] = {name: name for name in config.eval_opponents}
+    opponents: dict[str, str | Player] = {name: name for name in PANEL}
     if decisions_of(out / BASELINE) not in (-1, decisions):
         opponents = {BASELINE: load_network(str(out / BASELINE)), **opponents}
     return {

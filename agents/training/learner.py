@@ -81,8 +81,7 @@ class Learner:
             torch.set_num_threads(1)
         self.pool = ThreadPoolExecutor(self.threads, initializer=torch.set_num_threads, initargs=(1,))
         self._make_networks(start)
-        faster = self.device.type != "cpu" or has_bfloat16_units()
-        self.bfloat16 = config.bfloat16 == "yes" or (config.bfloat16 == "auto" and faster)
+        self.bfloat16 = self.device.type != "cpu" or has_bfloat16_units()
         shape = config.num_steps, config.num_envs
         self.batch = Batch.empty(shape, self.device, torch.float32, config.q_weight > 0)
         # Every thread of every process plays its own games.
@@ -340,7 +339,7 @@ class Learner:
     def load_state_dict(self, saved: dict[str, Any]) -> None:
         """Continues from a saved ``state_dict``."""
         self._restore(saved)
-        if self.config.bfloat16 == "auto" and self.bfloat16 != saved["bfloat16"]:
+        if self.bfloat16 != saved["bfloat16"]:
             # A run keeps the arithmetic that it began with.
             self.bfloat16 = saved["bfloat16"]
             self._set_arithmetic()

@@ -7,23 +7,23 @@ metadata stays true.
 from __future__ import annotations
 
 import io
-import os
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from agents.config import TrainConfig, parse_config
+from agents.config import TrainConfig
 from agents.files import read_json, write_bytes
 from agents.network.checkpoint import WEIGHTS, read_metadata
 from agents.network.player import network_directory
 from agents.training.distributed import Workers
-from ginenv.errors import GinError, reason_of
+from ginenv.errors import GinError
 
 CONFIG = "config.json"
 # Settings that may differ when a run is continued: how long it goes on, how it is measured and saved, and what computes it. With another
 # number of threads new games are begun and sums are added in another order.
-_MAY_CHANGE = {"decisions", "minutes", "eval_opponents", "eval_games", "eval_every", "threads", "device"}
+_MAY_CHANGE = {"decisions", "minutes", "eval_games", "eval_every", "threads", "device"}
 NUM_COPIES = 3
 NO_BATCHES = -1
 
@@ -38,15 +38,12 @@ class ResumeFiles:
 
     def save(self, state: dict[str, Any]) -> None:
         """Writes the newest file and keeps two older ones."""
-        newest, newer, oldest = self.paths
-        # A save that was broken off after the link has left one file under two names, and the older files are in their places.
-        if newest.exists() and not (newer.exists() and newer.samefile(newest)):
-            if newer.exists():
-                newer.replace(oldest)
-            os.link(newest, newer)
         made = io.BytesIO()
         torch.save(state, made)
-        write_bytes(newest, made.getbuffer())
+        for older, newer in pairwise(reversed(self.paths)):
+            if newer.exists():
+                newer.replace(older)
+        write_bytes(self.paths[0], made.getbuffer())
 
     def find(self) -> Path | None:
         """The file to continue from: the newest, or with several processes that of the latest batch that all of them have.
@@ -55,7 +52,7 @@ class ResumeFiles:
             GinError: if there are files but no batch is common to all processes.
         """
         if self.workers.world == 1:
-            return self.paths[0] if self.paths[0].exists() else None
+            return next((path for path in self.paths if path.exists()), None)
         saved = self.workers.gather([_batches_of(path) for path in self.paths])
         common = set.intersection(*(set(batches) for batches in saved)) - {NO_BATCHES}
         if common:
@@ -76,9 +73,7 @@ class ResumeFiles:
         try:
             return torch.load(path, map_location="cpu", weights_only=True)
         except Exception:
-            older = next((str(other) for other in self.paths if other != path and other.exists()), None)
-            how = f"renaming {older} to it goes back to an earlier state" if older else "--fresh begins again"
-            raise GinError(f"{path} is damaged; {how}") from None
+            raise GinError(f"{path} is damaged; without it an older one continues, and --fresh begins again") from None
 
 
 def _batches_of(path: Path) -> int:
@@ -131,20 +126,14 @@ def _check_settings(out: Path, config: TrainConfig) -> None:
     if not path.exists():
         # A resume file without a configuration can be used too.
         return
-    try:
-        recorded = parse_config(read_json(path), source=str(path)).model_dump(mode="json")
-    except (OSError, ValueError) as error:
-        raise GinError(
-            f"{path} cannot be read, so nobody knows by what settings its run learned ({reason_of(error)}); "
-            "choose another --out, or --fresh"
-        ) from None
+    recorded = read_json(path)
     mine = config.model_dump(mode="json")
     for settings in (recorded, mine):
         settings |= {f"network.{key}": value for key, value in settings.pop("network").items()}
     other = [
-        f"{key} is {recorded[key]} there and {mine[key]} here"
+        f"{key} is {recorded.get(key)} there and {mine[key]} here"
         for key in mine
-        if key not in _MAY_CHANGE and recorded[key] != mine[key]
+        if key not in _MAY_CHANGE and recorded.get(key) != mine[key]
     ]
     if other:
         raise GinError(f"{out} holds a run of other settings ({', '.join(other)}); choose another --out, or --fresh")

@@ -16,7 +16,6 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from agents.arena.matches import check_names
 from agents.config import TrainConfig
 from agents.files import check_own, check_writable, read_json, write_json, writing
 from agents.interrupts import leave_terminal, stops_handled
@@ -29,7 +28,7 @@ from agents.training.legend import LEGEND, figures_text
 from agents.training.ppo import train
 from agents.training.resume import CONFIG, parent_of, read_saved_run
 from ginenv.engine.rules import get_rules
-from ginenv.errors import GinError, reason_of
+from ginenv.errors import GinError
 
 # Figures of a batch that TensorBoard shows under ``losses``, like those whose names end in ``_loss``; all others are under ``charts``.
 _LOSSES = ("entropy", "kl", "clip_fraction", "explained_variance")
@@ -92,7 +91,6 @@ class TrainingRun:
 
         self.config, self.out, self.command = config, out, command
         self.console = plain_console()
-        check_names(*config.eval_opponents)
         if start is not None:
             check_start(config, start)
         self.parent = parent_of(start)
@@ -120,7 +118,7 @@ class TrainingRun:
             undo.callback(self.lock.release)
             if self.main and not resume:
                 self._remove_earlier()
-            is_there = resume and bool(list(out.glob("resume*.pt")))
+            is_there = resume and bool(list(out.glob("resume*.pt*")))
             self.earlier, measured = read_saved_run(out, config, self.parent, command) if is_there else ([], 0)
             resumed = resume and self.learner.resume()
             self._check_decisions()
@@ -131,12 +129,7 @@ class TrainingRun:
                 with writing(out):
                     write_json(out / CONFIG, config.model_dump(mode="json"))
                 if resumed and (out / _CURVE).exists():
-                    try:
-                        self.curve = read_json(out / _CURVE)
-                    except (OSError, ValueError) as error:
-                        raise GinError(
-                            f"{out / 'curve.json'} cannot be read ({reason_of(error)}); without it the curve begins again"
-                        ) from None
+                    self.curve = read_json(out / _CURVE)
                     self.console.print(f"resumed at {self.learner.decisions:,} decisions")
                 # What was written after the state that is continued happens again.
                 self.writer = SummaryWriter(str(out / "tensorboard"), purge_step=self.learner.decisions + 1)

@@ -19,7 +19,6 @@ TINY = {
     "past_policy_share": 0.2,
     "reward": "game",
     "threads": 1,
-    "bfloat16": "no",
 }
 
 

@@ -22,7 +22,6 @@ CONFIG = {
     "pool": [{"player": "simple"}],
     "pool_share": 0.3,
     "threads": 1,
-    "bfloat16": "no",
 }
 
 
