@@ -37,6 +37,7 @@ class Domain(enum.IntEnum):
     EVAL = 3  # whatever is reported
     SESSION = 4  # long sessions of players that adapt
     TEST = 5
+    DAILY = 6  # the deal of a day, which is the same for everybody
 
 
 @kernel

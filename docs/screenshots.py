@@ -20,7 +20,7 @@ from PIL import Image
 from agents.files import write_atomic
 from agents.play.game import Game
 from ginenv.engine.rules import get_rules
-from tests.support.browser import Person, Table, browser
+from tests.support.browser import Table, Visitor, browser
 
 HERE = Path(__file__).parent
 WIDTH, HEIGHT = 1280, 800
@@ -38,9 +38,9 @@ def _save(name: str, page: Any) -> None:
     print(name)
 
 
-def _play(person: Person, until: Callable[[Any], bool]) -> None:
-    while not until(person.table.browser.live):
-        person.move()
+def _play(visitor: Visitor, until: Callable[[Any], bool]) -> None:
+    while not until(visitor.person.session):
+        visitor.move()
 
 
 def _may_knock(live: Any) -> bool:
@@ -48,16 +48,16 @@ def _may_knock(live: Any) -> bool:
     return ready and bool(live.view["legal"][1])
 
 
-def take(person: Person) -> None:
+def take(visitor: Visitor) -> None:
     """Plays to both moments and takes their pictures."""
-    page = person.page
-    person.begin()
-    _play(person, _may_knock)
+    page = visitor.page
+    visitor.begin()
+    _play(visitor, _may_knock)
     page.keyboard.press("h")
     page.locator(".hint").wait_for()
     _save("web-table.png", page)
-    _play(person, lambda live: live.hand.is_over)
-    page.goto(person.table.address + "/analysis?last=1")
+    _play(visitor, lambda live: live.hand.is_over)
+    page.goto(visitor.table.address + "/analysis")
     page.locator(".belief").wait_for()
     # Down to the belief's lower edge: the position reaches above the window.
     page.locator("section:has(.belief)").evaluate("each => each.scrollIntoView({block: 'end'})")
@@ -70,7 +70,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as home, browser() as opened:
         table = Table(Path(home), game, memory="on")
         try:
-            take(Person(opened.new_page(viewport={"width": WIDTH, "height": HEIGHT}), table, keys=False))
+            take(Visitor(opened.new_page(viewport={"width": WIDTH, "height": HEIGHT}), table, keys=False))
         finally:
             table.close()
 

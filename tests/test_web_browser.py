@@ -94,7 +94,7 @@ def test_no_page_scrolls_sideways_on_a_phone_or_fetches_anything_elsewhere(table
     page.goto(there.address + "/analysis")
     page.locator(".analysis").wait_for()
     analysis, last_step = page.url, "/replay?record=1&at=9999"
-    pages = "/ /table /rules /options /players /records /mistakes /practice /statistics /learned?level=level-1"
+    pages = "/ /table /rules /options /players /records /mistakes /practice /statistics /daily /learned?level=level-1"
     for address in (analysis, *(there.address + path for path in [last_step, *pages.split()])):
         page.goto(address)
         width = page.evaluate("document.documentElement.scrollWidth")
@@ -223,13 +223,17 @@ def axe(tmp_path_factory) -> str:
 
 
 def look(page, axe: str, where: str) -> None:
-    """Fails if axe-core finds fault with a page, or if it is wider than its window."""
+    """Fails if axe-core finds fault with a page, or if it is wider than its window, on a small laptop and on a phone."""
+    before = page.viewport_size
     page.evaluate(axe)
-    found = page.evaluate("axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice']})")
-    first = [(each["id"], each["nodes"][0]) for each in found["violations"]]
-    faults = [(rule, node["html"][:160], node["failureSummary"]) for rule, node in first]
-    assert not faults, f"{where}: {json.dumps(faults, indent=1)}"
-    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, f"{where} is too wide"
+    for width, height in ((1280, 720), (390, 664)):
+        page.set_viewport_size({"width": width, "height": height})
+        found = page.evaluate("axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice']})")
+        first = [(each["id"], each["nodes"][0]) for each in found["violations"]]
+        faults = [(rule, node["html"][:160], node["failureSummary"]) for rule, node in first]
+        assert not faults, f"{where}, {width} wide: {json.dumps(faults, indent=1)}"
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, f"{where} is too wide"
+    page.set_viewport_size(before)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -259,7 +263,7 @@ def test_axe_finds_nothing(table, sit, axe, scheme, monkeypatch):
         page.locator("#hand").wait_for()
         look(page, axe, f"{cloth} cloth")
         page.goto(there.address + "/options")
-    for path in "/ /rules /options /players /statistics /learned /records /mistakes /practice".split():
+    for path in "/ /daily /rules /options /players /statistics /learned /records /mistakes /practice".split():
         page.goto(there.address + path)
         look(page, axe, path)
 
@@ -302,6 +306,32 @@ def test_a_friend_is_invited_and_the_score_sheet_stays_where_it_is(table, sit, a
         friend.command("pass", {"at": friend.mark})
     assert len(places) == 1 and places != {"None"}
     assert ann.faults == []
+
+
+def test_every_move_has_a_tone_unless_a_key_has_switched_them_off(table, sit):
+    there = table(prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0))
+    person = sit(there)
+    # Counts the tones, and plays them.
+    counts = "const start = OscillatorNode.prototype.start; window.tones = 0;"
+    counts += "OscillatorNode.prototype.start = function (time) { window.tones++; start.call(this, time); };"
+    person.page.add_init_script(counts)
+    person.begin()
+    page, number = person.page, lambda: person.page.evaluate("tones")
+    page.click("#do-pass")
+    page.locator("#do-knock").wait_for()
+    page.wait_for_function("tones > 0")
+    page.keyboard.press("o")
+    page.locator("#do-sounds[aria-pressed=false]").wait_for()
+    heard = number()
+    person.pick("KC")
+    page.click("#do-discard")
+    page.click("#do-just-discard")
+    page.locator("#table[data-phase=draw], #table[data-phase=over]").wait_for()
+    assert number() == heard
+    page.keyboard.press("o")
+    page.locator("#do-sounds[aria-pressed=true]").wait_for()
+    assert number() == heard, "switching them on is no move"
+    assert person.faults == []
 
 
 def test_an_answer_that_takes_time_says_so_and_refuses_a_click_that_comes_meanwhile(table, sit):

@@ -15,6 +15,9 @@ from ginenv.engine.rules import Rules
 from ginenv.hands.hand import Match
 from ginenv.hands.records import format_record, parse_record
 
+# Before the date in the name of the game of a day.
+DAILY = "daily-"
+
 
 def _read_match(value: Any) -> Match:
     if isinstance(value, Match):
@@ -72,6 +75,11 @@ class Game(Config):
         return Game(
             record=self.match, opponent=FRIEND + person, easy=False, seed=self.seed, name=self.name, order=[], seat=seat
         )
+
+    @property
+    def is_daily(self) -> bool:
+        """Whether it is the deal of a day (see ``agents.play.daily``)."""
+        return self.name.startswith(DAILY)
 
     @property
     def opponent_name(self) -> str:

@@ -80,6 +80,7 @@ class Options(Config):
         default="green", description="the cloth on the table, in the browser"
     )
     animations: bool = Field(default=True, description="cards move on the table, in the browser")
+    sounds: bool = Field(default=True, description="tones for cards and the end of a hand, in the browser")
     always_resume: bool = Field(default=False, description="an unfinished game goes on as soon as you take your seat")
 
     def changed(self, name: str, text: str) -> Options:

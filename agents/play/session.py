@@ -166,12 +166,12 @@ class Session:
         score = f"{self.file.name} {mine}, {display_opponent(game.opponent_name)} {theirs}"
         return f"{score} after {count(len(game.match.played), 'hand')}"
 
-    def new_game(self) -> None:
-        """Begins a game with the chosen rules and opponent; an unfinished one is lost, unless the opponent cannot play."""
+    def new_game(self, given: Game | None = None) -> None:
+        """Begins a game, with the chosen rules and opponent unless one is given; an unfinished one is lost if the opponent can play."""
         options, lost = self.options, self.file.game
         if self._seed is not None and parse_player(options.opponent).kind == "cmd":
             raise GinError("a program could find out which cards a seed deals: play against it without --seed")
-        game = Game.begin(parse_rules(options.rules), options.opponent, options.easy_game, self._seed)
+        game = given or Game.begin(parse_rules(options.rules), options.opponent, options.easy_game, self._seed)
         if friend_of(game.opponent):
             other = self._friend_in(game)
             if other.file.game is not None and (lost is None or other.file.game.name != lost.name):

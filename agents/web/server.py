@@ -36,6 +36,7 @@ _PAGES = {
     "/players": {"GET": "lobby:players", "POST": "lobby:change_player"},
     "/rules": {"GET": "options:rules", "POST": "options:change_rules"},
     "/options": {"GET": "options:options", "POST": "options:change_options"},
+    "/daily": {"GET": "daily:daily", "POST": "daily:play"},
     "/table": {"GET": "table_page:show", "POST": "table_page:play"},
     "/play-on": {"GET": "table_page:show", "POST": "table_page:play"},
     "/play-on/new": {"POST": "play_on:begin"},
@@ -51,7 +52,7 @@ _PAGES = {
 # Addresses for which one need not have a seat yet.
 _FOR_ALL = ("/players",)
 # Addresses that are not for somebody who was invited to one seat: other people's affairs.
-_FOR_HOSTS = ("/players", "/learned", "/invitation")
+_FOR_HOSTS = ("/players", "/learned", "/invitation", "/daily")
 
 
 def _endpoint(name: str) -> Callable:

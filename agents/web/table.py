@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from agents.play.events import Event
+from agents.play.game import Game
 from agents.play.moves import count
 from agents.play.session import Move, Session
 from agents.web.form_fields import integer_field
@@ -13,7 +14,7 @@ from ginenv.engine.cards import card_name, parse_card
 from ginenv.errors import GinError
 
 # Commands that mean the same at every position; the others have to name the position that they were meant for.
-_ANYTIME = ("hint", "sort", "move", "play to gin", "again", "keep")
+_ANYTIME = ("hint", "sort", "sounds", "move", "play to gin", "again", "keep")
 _BEHIND = "This window was behind: the game has gone on meanwhile (in another window, perhaps). Nothing was played; here is the table."
 
 
@@ -85,10 +86,10 @@ class Table:
                 self.say(str(error), "warning")
         return self.session.is_playing
 
-    def begin(self) -> None:
-        """Begins a new game; an unfinished one is lost."""
+    def begin(self, game: Game | None = None) -> None:
+        """Begins a new game, as the options say or a given one; an unfinished one is lost."""
         self.session.leave_game()
-        self.session.new_game()
+        self.session.new_game(game)
         self._go_on()
 
     def catch_up(self) -> None:
@@ -133,6 +134,8 @@ class Table:
             self.hint = session.hint()
         elif do == "sort":
             session.sort(*values.get("by", "").split()[:2])
+        elif do == "sounds":
+            session.set_option("sounds", "off" if session.options.sounds else "on")
         elif do == "move":
             if session.move_card(parse_card(values.get("card", "")), integer_field(values, "place")):
                 self.say("Your hand stays as you lay it from now on; ‘By meld’ sorts it again.")

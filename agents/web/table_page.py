@@ -6,6 +6,7 @@ from typing import Any
 
 from starlette.responses import Response
 
+from agents.play.events import last_turns, remark
 from agents.play.hand_order import in_suits, meld_names, melds_of_cards, melds_of_view
 from agents.play.moves import gin_name
 from agents.play.options import variation
@@ -111,7 +112,10 @@ def table_values(table: Table, turns: bool = False, awaited: bool = False) -> di
         "deadwood": None,
     }
     if over:
-        return shown | {"ended": _ended(view), "fanfare": _FANFARES.get(session.match.outcomes[-1].end, "")}
+        outcome = session.match.outcomes[-1]
+        says = "" if session.friend else remark(outcome, session.seat)
+        ends = "drawn" if outcome.winner is None else "scored" if outcome.winner == session.seat else "lost"
+        return shown | {"ended": _ended(view), "ends": ends, "fanfare": _FANFARES.get(outcome.end, ""), "remark": says}
     melds, hint, best = melds_of_view(view) if options.mark_melds else [], table.hint, turn.best_knock()
     loose = mask_of(session.game.order) & ~mask_of(card for meld in melds for card in cards_of(meld))
     laid, others = int(view["laid"]), int(view["legal"][2]) if mine else 0
@@ -127,6 +131,7 @@ def table_values(table: Table, turns: bool = False, awaited: bool = False) -> di
         "gin": gin_name(turn.view).capitalize() if best is not None and not turn.left(best - KNOCK) else "",
         "knocks": best is not None,
         "deadwood": int(points_of(loose)) if options.mark_melds else None,
+        "turns_before": last_turns(view, session.theirs),
         "upcard": int(view["upcard"]) if view["upcard"] != NO_CARD else None,
         "takes": others >> (UPCARD - STOCK) & 1,
         "draws": others & 1,

@@ -166,6 +166,33 @@
   document.addEventListener("pointercancel", drop);
   document.addEventListener("dragstart", (event) => { if (event.target.closest?.("#hand")) event.preventDefault(); });
 
+  // Tones: one for each move, when it is seen, and three when a hand ends.
+  const PACE = 0.36;
+  const PITCHES = { stock: 330, take: 392, drop: 262, discard: 294 };
+  const ENDS = { scored: [523, 659, 784], lost: [392, 330, 262], drawn: [330, 330, 330] };
+  let audio = null;
+  let heard = table()?.dataset.at;
+  function tone(pitch, start) {
+    audio ??= new AudioContext();
+    const [sound, volume, time] = [audio.createOscillator(), audio.createGain(), audio.currentTime + start];
+    sound.type = "triangle";
+    sound.frequency.value = pitch;
+    volume.gain.setValueAtTime(0.15, time);
+    volume.gain.exponentialRampToValueAtTime(0.001, time + 0.15);
+    sound.connect(volume).connect(audio.destination);
+    sound.start(time);
+    sound.stop(time + 0.15);
+  }
+  document.addEventListener("htmx:afterSwap", () => {
+    const shown = table();
+    if (!shown || heard === shown.dataset.at) return;
+    heard = shown.dataset.at;
+    if (!shown.hasAttribute("data-sounds")) return;
+    const steps = shown.dataset.steps.split(" ").filter(Boolean).map((step) => PITCHES[step.split("-")[0]]);
+    (steps.length ? steps : [PITCHES.stock]).forEach((pitch, n) => tone(pitch, n * PACE));
+    ENDS[shown.dataset.ends]?.forEach((pitch, n) => tone(pitch, (steps.length + 1) * PACE + n * 0.15));
+  });
+
   // After an answer, keyboard users keep their focus, and screen readers read out what happened.
   let focused = null;
   let sheet = null;

@@ -1,0 +1,52 @@
+"""The page of the daily deal: one hand a day, and the person's result beside the levels'."""
+
+from __future__ import annotations
+
+import datetime
+
+from starlette.responses import Response
+
+from agents.play.daily import OPPONENT, daily_game, daily_name, level_results
+from agents.play.records_table import StoredGame
+from agents.web.jobs import PATIENCE, Jobs
+from agents.web.request import Request
+
+# What the levels make of a day's cards, for everybody at this server.
+_results = Jobs(at_once=1)
+
+
+def _played(request: Request, day: datetime.date) -> StoredGame | None:
+    return next((game for game in request.person.session.file.games() if game.name == daily_name(day)), None)
+
+
+def daily(request: Request) -> Response:
+    """Today's deal, to be played or, once it is played, with everybody's results."""
+    day, session = datetime.date.today(), request.person.session
+    played = _played(request, day)
+    if played is None:
+        if session.file.game is not None and session.file.game.name == daily_name(day):
+            return request.go("/table")
+        return request.page("daily.html", day=day, opponent=OPPONENT, unfinished=session.unfinished(), rows=[])
+    mine = played.score[0] - played.score[1]
+    job = _results.job(day, lambda tell: level_results(day, tell), stays=True)
+    if not job.wait(PATIENCE):
+        words = (
+            f"Your result is {mine:+d}. The levels are playing the same cards: {job.done} of {job.total or '…'} have."
+        )
+        return request.progress(job, "/daily", "Today’s deal", words)
+    if request.htmx:
+        return request.go("/daily")
+    if job.error:
+        request.person.say(f"The levels could not play: {job.error}", "warning")
+    everybody = [(mine, ""), *((points, name) for name, points in (job.result or {}).items())]
+    rows = sorted(everybody, key=lambda row: -row[0])
+    return request.page("daily.html", day=day, opponent=OPPONENT, rows=rows, game=played.id)
+
+
+def play(request: Request) -> Response:
+    """Deals today's hand, if the person has not played it; an unfinished game is lost, if the form confirms it."""
+    person, day = request.person, datetime.date.today()
+    if _played(request, day) is None and (request.fields.get("sure") or person.session.file.game is None):
+        with person.shows_errors():
+            person.table.begin(daily_game(day))
+    return request.go("/daily")
