@@ -17,7 +17,7 @@
 #   make network  the network that ships, from scratch (takes hours; the same command goes on where it was stopped)
 #   make levels   the dial and the responses of the levels, for the network that ships (takes half an hour)
 #   make app      levels 1 to 3 for apps, and the page of examples/app with them (takes a quarter of an hour, and needs node)
-#   make results  the shipped network against everybody, the figures of docs/results.md (takes half an hour)
+#   make results  the shipped network against everybody, and the levels: the figures of docs/results.md (takes an hour)
 #   make clean    remove caches and build products; distclean also removes .venv
 #
 # PYTHON=python3.12     another interpreter for the environment
@@ -177,12 +177,10 @@ results: $(PEERS)
 	for rival in $(RIVALS); do \
 	  $(BIN)/python evaluate.py network $$rival --rules eaai --games $(GAMES) --seed 31 --workers 2 \
 	    --out benchmarks/results/network-eaai-$$(echo $$rival | tr -c 'a-z0-9\n' -).json || exit 1; done
-	for pair in "level-1 level-2" "level-2 level-3" "level-3 level-4" "level-4 network"; do set -- $$pair; \
-	  $(BIN)/python evaluate.py $$1 $$2 --rules eaai --games 1000 --seed 33 --workers 2 \
-	    --out benchmarks/results/$$1-eaai-$$2.json || exit 1; done
 	for rules in $(PRESETS); do \
 	  $(BIN)/python evaluate.py network formula --rules $$rules --hands $(GAMES) --seed 32 --workers 2 \
 	    --out benchmarks/results/network-rules-$$rules.json || exit 1; done
+	$(BIN)/python -m benchmarks.levels.measure
 	$(BIN)/python -m benchmarks.tables
 
 clean:

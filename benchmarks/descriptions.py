@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from agents.rating import DATA
@@ -16,6 +15,7 @@ from ginenv.view.encoding import FACTS, PLANES
 
 # A match, as `evaluate.py` writes it.
 MATCH = "{jobs:,} | {share:percent} | {points_per_hand:points}"
+_LEVELS = "python -m benchmarks.levels.measure"
 _SEARCH = "search_strength", "search:worlds=128 – {} – 2000 games, seed 1"
 
 README = {
@@ -32,7 +32,7 @@ README = {
     ),
     "levels": Table(
         "level | against | games | games won, both as installed",
-        [Rows("level-*-eaai-*", "{players[0]:player} | {players[1]:player} | {jobs:,} | {share:percent}", "matches/0")],
+        [Rows("levels", "`{key}` | `{config[above]}` | {config[games]:,} | {ladder[as_installed][share]:percent}", "*")],
     ),
 }
 
@@ -82,7 +82,56 @@ FIGURES = {
         ],
         "python -m benchmarks.nash_conv",
     ),
-    "ladder of levels": replace(README["levels"], command="make results"),
+    "ladder of levels": Table(
+        "level | against | games | games won, both as installed | both after 500 hands | both after 5,000 hands",
+        [
+            Rows(
+                "levels",
+                "`{key}` | `{config[above]}` | {config[games]:,} | {ladder[as_installed][share]:percent} | "
+                "{ladder[after_500][share]:percent} | {ladder[after_5000][share]:percent}",
+                "*",
+            )
+        ],
+        _LEVELS,
+    ),
+    "coached": Table(
+        "points per hand against `formula` | hands | gained in 500 hands | in 5,000 hands | in 500, the coach's answers shuffled",
+        [
+            Rows(
+                "levels",
+                "`{key}` | {config[cost_hands]:,} | {coached[after_500]:points} | {coached[after_5000]:points} | "
+                "{coached[shuffled]:points}",
+                "*",
+            )
+        ],
+        _LEVELS,
+    ),
+    "gains": Table(
+        "points per hand, hands 121 to 300 | in all: own less frozen | specific: own less mixed | "
+        "specific, newly drawn opponents | specific, strangers of other kinds | in all, strangers",
+        [
+            Rows(
+                "levels",
+                "`{key}` | {gains[total][121_300]:points} | {gains[specific][121_300]:points} | "
+                "{gains[specific][121_300][newly_drawn]:points} | {strangers[specific][121_300]:points} | "
+                "{strangers[total][121_300]:points}",
+                "*",
+            )
+        ],
+        _LEVELS,
+    ),
+    "variety": Table(
+        "the same deal 400 times against `formula` | deals | different hands | commonest | hands | variety costs, points per hand",
+        [
+            Rows(
+                "levels",
+                "`{key}` | {variety[deals]} | {variety[different]:.0f} | {variety[commonest]:.1%} | {variety[hands]:,} | "
+                "{variety[cost]:points}",
+                "*",
+            )
+        ],
+        _LEVELS,
+    ),
     "hands a second": Table(
         "one core, random hands | hands a second | beside OpenSpiel",
         [Rows("engine_speed", "{name} | {hands_per_second:,.0f} | {hands_ratio:,.1f} ×", "rows/*")],
