@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import agents.levels.app_export as app_export
-import agents.levels.distill as distill
 from agents.cli.networks import export
 from agents.levels.app import APP, NETWORK
 from agents.levels.app_export import APPS, export_app
@@ -96,7 +95,7 @@ def test_a_network_that_is_no_level_is_refused(tmp_path: Path) -> None:
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """So few positions that all of them are learned from in a second."""
     for name, value in {"POSITIONS": 3000, "_CHUNK": 1000, "_BATCH": 256}.items():
-        monkeypatch.setattr(distill, name, value)
+        monkeypatch.setattr(app_export, name, value)
     monkeypatch.setattr(app_export, "_PAIRS", 20)
 
 
@@ -116,16 +115,16 @@ def test_the_same_seed_writes_the_same_files_and_a_student_that_errs_varies_less
 def test_where_time_ends_the_learning_the_progress_is_that_of_the_time(level: Level, tmp_path: Path) -> None:
     shares: list[float] = []
     about = export_app(level, tmp_path / "app", 1e-3, 7, shares.append)
-    assert shares == [1.0] and not about["finished"] and about["positions"] < distill.POSITIONS
+    assert shares == [1.0] and not about["finished"] and about["positions"] < app_export.POSITIONS
     make_player(str(tmp_path / "app"))
 
 
 @pytest.mark.usefixtures("small")
-@pytest.mark.parametrize(("module", "function"), [(distill, "_step"), (app_export, "_golden")])
+@pytest.mark.parametrize("function", ["_step", "_golden"])
 def test_an_interrupt_leaves_nothing(
-    module: object, function: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, directory: Path
+    function: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, directory: Path
 ) -> None:
-    monkeypatch.setattr(module, function, signalling(getattr(module, function), 1, signal.SIGINT))
+    monkeypatch.setattr(app_export, function, signalling(getattr(app_export, function), 1, signal.SIGINT))
     # A command that ran before in this process leaves it ignored.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:

@@ -10,7 +10,7 @@ import pytest
 
 from agents.arena.series import play_series
 from agents.cli.levels import levels
-from agents.levels.level import LEVEL, Level, LevelError, copy_level, load_level
+from agents.levels.level import LEVEL, Level, copy_level, load_level
 from agents.levels.memory import (
     Memory,
     Profile,
@@ -164,22 +164,3 @@ def test_a_disk_that_takes_nothing_ends_no_game(level, tmp_path, monkeypatch):
     with pytest.warns(UserWarning, match="No space left"):
         play_with_profile(level, tmp_path, 2, seed=6)
     assert profile_path(tmp_path, level).read_bytes() == before
-
-
-@pytest.mark.parametrize("damage", ["cut", "other level", "number"])
-def test_a_damaged_profile_is_one_sentence_and_stays_as_it_is(level: Level, tmp_path: Path, damage: str) -> None:
-    play_with_profile(level, tmp_path, 2)
-    path = profile_path(tmp_path, level)
-    text = path.read_text()
-    values = json.loads(text)
-    values["opponents"]["anna"]["choices"]["mean"][0] = "many"
-    broken = {
-        "cut": text[: len(text) // 2], "other level": text.replace(f'"{level.name}"', '"level-1"'), "number": json.dumps(values),
-    }[damage]  # fmt: skip
-    path.write_text(broken)
-    with refuses(LevelError, level.name, path) as raised:
-        Profile(tmp_path, level, "anna")
-    assert "\n" not in str(raised.value)
-    assert path.read_text() == broken
-    reset_level(tmp_path, level)
-    assert read_learned(tmp_path, level) is None

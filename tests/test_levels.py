@@ -1,6 +1,5 @@
 """Levels at play: what they notice, how they err, what they learn and forget."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -98,9 +97,6 @@ def test_what_is_known_moves_a_level_and_strangers_meet_its_network_alone(level:
     # The first hand is that of strangers.
     assert (points[0][:, 0] == points[1][:, 0]).all()
     assert learns.memory.opponents.records["hands"].max() > 0 and not frozen.memory.opponents.records["hands"].any()
-    views = positions()
-    learns.forget(np.arange(6))
-    np.testing.assert_array_equal(learns.act(views, np.arange(len(views))), frozen.act(views, np.arange(len(views))))
 
 
 def test_what_is_forgotten_is_as_installed_bit_for_bit_and_series_do_not_depend_on_each_other(level: Level) -> None:
@@ -233,37 +229,21 @@ def test_habits_change_what_they_are_about_and_gin_is_no_habit(level: Level) -> 
 # --- the coach ---------------------------------------------------------------------------------------------------------
 
 
-def lessons_of(level: Level, hands: int = 40) -> tuple[LevelPlayer, np.ndarray]:
-    """A level that has played some hands in one series, and what they taught it."""
-    player, seen = LevelPlayer(level, 1), []
-    lessons = player._lessons
-
-    def keep(views: np.ndarray, slots: np.ndarray) -> np.ndarray:
-        seen.append(lessons(views, slots))
-        return seen[-1]
-
-    player._lessons = keep  # type: ignore[method-assign]
+def taught(level: Level, hands: int) -> tuple[np.ndarray, int]:
+    """By how much the coach moved each bias in some hands of one series, and from how many it taught."""
+    player = LevelPlayer(level, 1)
     play_series(player, make_formula(2), series=1, hands=hands, seed=5)
-    return player, np.concatenate(seen)
+    return player.memory.skills["mean"][1] - level.settings.biases, int(player.memory.skills["hands"][1])
 
 
-def test_a_level_unlearns_its_habits_and_comes_to_agree_with_its_coach() -> None:
-    level = load_level("level-1")
-    player, lessons = lessons_of(level, 30)
-    moved = player.memory.skills["mean"][1] - level.settings.biases
-    assert all(moved[FEATURES.index(name)] < 0 for name in ("any knock", "any upcard"))
-    assert player.memory.skills["hands"][1] == (lessons["decisions"] > 0).sum() == 30
-    agreement = lessons["agreement"].sum() / lessons["decisions"].sum()
-    fast = replace(level, settings=level.settings.model_copy(update={"habits": {}}))
-    assert lessons_of(fast, 10)[1]["agreement"].sum() / lessons_of(fast, 10)[1]["decisions"].sum() > agreement
+def test_a_level_unlearns_its_habits() -> None:
+    moved, hands = taught(load_level("level-1"), 30)
+    assert hands == 30 and all(moved[FEATURES.index(name)] < 0 for name in ("any knock", "any upcard"))
 
 
 def test_who_plays_as_the_coach_does_learns_nothing() -> None:
-    level = load_level("level-3").with_settings(habits={})
-    player, lessons = lessons_of(level, 10)
-    assert lessons["decisions"].sum() > 50 and np.abs(lessons["gradient"]).max() < 1e-5
-    np.testing.assert_allclose(lessons["agreement"], lessons["decisions"], rtol=1e-5)
-    assert np.abs(player.memory.skills["mean"][1]).max() < 1e-6
+    moved, hands = taught(load_level("level-3").with_settings(habits={}), 10)
+    assert hands == 10 and np.abs(moved).max() < 1e-6
 
 
 def test_a_lesson_is_the_gradient_and_the_curvature_of_the_agreement_of_policies() -> None:

@@ -1,20 +1,26 @@
-"""What a level has learned, for a person: sentences that are true, and a position in which it now plays otherwise."""
+"""What a level has learned, for a person: how strong it has become, sentences that are true, and a position in which it plays otherwise."""
 
 import json
+import os
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from agents.arena.series import play_series
 from agents.cli.levels import levels
+from agents.levels.level import load_level
 from agents.levels.memory import Profile
 from agents.levels.opponents import Posteriors
 from agents.levels.player import LevelPlayer
-from agents.levels.sentences import Learning, most_often, sentences_about, what_is_learned
+from agents.levels.sentences import Learning, measure_strength, most_often, sentences_about, what_is_learned
+from agents.play.session import Session
+from agents.play.store import Home
 from ginenv.bots.heuristics import make_style
 from ginenv.bots.population import PopulationPlayer
 from ginenv.engine.actions import PHASE_DISCARD, action_name
 from ginenv.hands.hand import Hand
+from ginenv.tables.players import make_player
 
 EARLY, LATE = {"knock": 10, "late": 10}, {"knock": 0, "late": 0}
 
@@ -82,3 +88,34 @@ def test_the_command_says_the_same_as_json(level, tmp_path, capsys):
     (shown,) = json.loads(capsys.readouterr().out)
     assert [each["text"] for each in shown["sentences"]] == [each.text for each in found.sentences]
     assert shown["difference"] in text and all(each.text in text for each in found.sentences)
+
+
+def at_the_table(home: Path, bot: str, hands: int) -> Learning:
+    """What level 2 has learned of somebody who plays some hands at the table as a bot does."""
+    session, player = Session(Home(home).create("Ann"), seed=5), make_player(bot, 3)
+    session.set_option("rules", "eaai")
+    session.set_option("opponent", "level-2")
+    for _ in range(hands):
+        if session.is_playing and not session.match.is_over:
+            session.next_hand()
+        else:
+            session.new_game()
+        session.go_on()
+        while session.is_turn:
+            session.play(int(player.act(session.hand.view())[0]))
+            session.go_on()
+    session.close()
+    (found,) = what_is_learned(home, load_level("level-2"), "Ann")
+    return found
+
+
+@pytest.mark.slow  # twice 300 hands, each move saved as at the table, and thousands that measure strength
+def test_a_persons_habit_is_named_nobody_elses_is_and_the_level_has_become_stronger(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+    takes_all, plain = (at_the_table(tmp_path / bot, bot, 300) for bot in ("style:base=takes-all", "formula"))
+    habit = "picks up cards that make no meld more often than most people"
+    assert any(one.text == habit and one.sure for one in takes_all.sentences)
+    assert not any(one.text == habit for one in plain.sentences)
+    first, *_, last = measure_strength(tmp_path / "formula", load_level("level-2"))
+    assert (first.hands, last.hands) == (0, 200) and first.points and last.points
+    assert last.points[0] > first.points[0] + 0.3

@@ -1,6 +1,7 @@
 """The other pages of the table in the browser: rules, players, what levels learn, records, analysis, mistakes."""
 
 import re
+from urllib.parse import urlencode
 
 import numpy as np
 import pytest
@@ -73,9 +74,9 @@ def test_players_come_go_and_sit_at_one_table_at_a_time(guest, tmp_path):
     assert "Bob" not in plain(ann.post("/players", do="remove", name="Bob", sure="1"))
 
 
-def test_what_a_level_learns_is_shown_frozen_and_reset(guest, directory, tmp_path):
+def test_what_a_level_learns_is_shown_frozen_and_reset(guest, directory, tmp_path, monkeypatch):
     from agents.levels.level import load_level
-    from agents.levels.sentences import what_is_learned
+    from agents.levels.sentences import measure_strength, what_is_learned
 
     level = str(directory)
     ann = guest(rules="openspiel", opponent=level, allowed=[level])
@@ -99,6 +100,11 @@ def test_what_a_level_learns_is_shown_frozen_and_reset(guest, directory, tmp_pat
     shown = plain(ann.get(f"/learned?level={level}")).replace("−", "-")
     assert f"{first:+.1f} in your first {len(earlier)} hands, {then:+.1f} in the {len(later)} since" in shown
     assert f"a gain of {then - first:+.1f} ± {half:.1f} points per hand" in shown
+    monkeypatch.setattr("agents.levels.sentences._SERIES", 4)
+    address = f"/learned/strength?{urlencode({'level': level})}"
+    (installed,) = measure_strength(tmp_path, load_level(level))
+    assert address in ann.get(f"/learned?level={level}") and installed.points
+    assert f"{installed.points[0]:+.2f}" in plain(ann.get(address)).replace("−", "-")
     ann.post("/options", learning="off", back=f"/learned?level={level}")
     assert "Frozen" in plain(ann.get(f"/learned?level={level}"))
     assert ann.person.session.options.learning is False

@@ -13,7 +13,7 @@ from tyro.extras import SubcommandApp
 
 from agents.levels.level import NAMES, LevelSettings, build_level, load_level, read_settings
 from agents.levels.memory import read_opponents, reset_level
-from agents.levels.sentences import describe_learning, what_is_learned
+from agents.levels.sentences import describe_learning, measure_strength, strength_in_words, what_is_learned
 from agents.network.model_card import write_card
 from agents.network.player import network_directory
 from agents.play.store import FILE, Home, default_home
@@ -56,6 +56,7 @@ def learned(
     home: Path | None = None,
     opponent: str | None = None,
     as_json: bool = False,
+    strength: bool = False,
     reset: bool = False,
 ) -> str:
     """What a level has learned: of the game, of its opponents, and a position where it now plays otherwise.
@@ -67,6 +68,7 @@ def learned(
         home: directory with what levels have learned; $GINENV_HOME, or the directory of gin play, when left out.
         opponent: name of one opponent that it has met; all when left out.
         as_json: print JSON, one object for each opponent.
+        strength: how strong it has become with more and more hands instead; takes a minute.
         reset: reset the level to how it was installed instead.
     """
     if home is not None and not home.is_dir():
@@ -76,6 +78,8 @@ def learned(
         if opponent is not None or as_json:
             raise GinError("--reset resets the whole level and takes neither --opponent nor --as-json")
         return reset_level(home, found)
+    if strength:
+        return strength_in_words(measure_strength(home, found))
     if opponent is not None:
         opponents = read_opponents(home, found)
         if canonical_name(opponent, opponents) not in opponents:

@@ -23,6 +23,7 @@ from agents.config import Config, parse_config
 from agents.files import private_directory, read_json_object, write_json
 from agents.levels.coach import learn
 from agents.levels.dial import GRID, STRANGER, shipped_dial
+from agents.levels.features import NUM_WEIGHTS
 from agents.levels.level import MATCHED, Learned, Level, LevelError
 from agents.levels.opponents import Beliefs, Posteriors
 from agents.player_names import canonical_name
@@ -37,6 +38,8 @@ MAX_DISTANCE = 1.5
 _NAME, _DIGEST = 40, 16
 # Ratings of the past that are stored.
 MAX_RATINGS = 500
+# Numbers of hands after which it is kept what a level knew of the game.
+MILESTONES = (20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000)
 
 
 @cache
@@ -114,17 +117,40 @@ class _Opponent(Config):
     strength: Strength | None = None
 
 
+class Milestone(Config):
+    """What a level knew of the game after some hands.
+
+    Attributes:
+        hands: of everybody.
+        biases: its own.
+        points: points per hand that these win from a fixed player, with the interval; ``None`` until somebody asks.
+    """
+
+    hands: int = Field(ge=0)
+    biases: list[float] = Field(min_length=NUM_WEIGHTS, max_length=NUM_WEIGHTS)
+    points: tuple[float, float, float] | None = None
+
+
 class _File(Config):
     """A profile's file: what everybody's hands have taught about the game, and what is known of each opponent."""
 
     format: Literal[4]
     level: str
     learned: Learned | None = None
+    milestones: list[Milestone] = Field(default_factory=list, max_length=len(MILESTONES) + 1)
     opponents: dict[str, _Opponent]
 
     def record(self, opponent: str) -> _Opponent | None:
         """The record of an opponent, by a name in any letter case."""
         return self.opponents.get(canonical_name(opponent, self.opponents))
+
+    def with_milestone(self, level: Level, learned: Learned) -> _File:
+        """The same after ``learned`` has taken the place of what was known of the game, with the milestones that were reached."""
+        first = level.skill[0]
+        reached = [*self.milestones] or [Milestone(hands=int(first["hands"]), biases=first["mean"].tolist())]
+        if any(reached[-1].hands < hands <= learned.hands for hands in MILESTONES):
+            reached.append(Milestone(hands=learned.hands, biases=learned.mean))
+        return self.model_copy(update={"learned": learned, "milestones": reached})
 
     def memory(self, level: Level, opponent: str) -> Memory:
         """What is known of an opponent, and of the game, as row 0."""
@@ -192,6 +218,30 @@ def read_opponents(home: Path, level: Level, opponent: str | None = None) -> dic
     file = _read(profile_path(home, level), level.name)
     names = file.opponents if opponent is None else [canonical_name(opponent, file.opponents)]
     return {name: file.memory(level, name) for name in names}
+
+
+def read_milestones(home: Path, level: Level) -> list[Milestone]:
+    """What a level knew of the game as it began, and after more and more hands; empty before the first.
+
+    Raises:
+        LevelError: if the file is damaged.
+    """
+    return _read(profile_path(home, level), level.name).milestones
+
+
+def write_points(home: Path, level: Level, measured: list[Milestone]) -> None:
+    """Stores the points of milestones, as far as the level has not been reset meanwhile.
+
+    Raises:
+        LevelError: if the file is damaged.
+    """
+    path = profile_path(home, level)
+    with FileLock(path.with_suffix(".lock"), mode=0o600):
+        file = _read(path, level.name)
+        points = {(one.hands, *one.biases): one.points for one in measured}
+        update = [one.model_copy(update={"points": points.get((one.hands, *one.biases))}) for one in file.milestones]
+        if update:
+            write_json(path, file.model_copy(update={"milestones": update}).model_dump(), private=True)
 
 
 def most_shown(home: Path, opponent: str) -> np.ndarray:
@@ -267,19 +317,19 @@ class Profile:
         results: tuple[np.ndarray, np.ndarray] | None,
     ) -> tuple[Memory, _File]:
         """What is known after some hands (as ``learn``), and the file's new content."""
-        found, before, learned = file.memory(self.level, self.opponent), file.record(self.opponent), file.learned
+        found, before = file.memory(self.level, self.opponent), file.record(self.opponent)
         rows = np.zeros(len(views), np.int64)
         found.opponents.learn(views, rows)
         if lessons is not None and lessons["decisions"].any():
             learn(lessons, rows, found.skills)
-            learned = learned or self.level.learned
+            learned = file.learned or self.level.learned
             shares = (lessons["agreement"] / np.maximum(1, lessons["decisions"]))[lessons["decisions"] > 0]
             learned = Learned.of(found.skills[0], agreement=learned.agreement if learned else [])
-            learned = learned.with_agreement(shares)
+            file = file.with_milestone(self.level, learned.with_agreement(shares))
         strength = None if results is None else self._rate(found, before.strength if before else None, results)
         record = _Opponent(choices=Beliefs.of(found.opponents.records[0]), strength=strength)
         opponents = file.opponents | {canonical_name(self.opponent, file.opponents): record}
-        return found, file.model_copy(update={"opponents": opponents, "learned": learned})
+        return found, file.model_copy(update={"opponents": opponents})
 
     def _rate(self, found: Memory, before: Strength | None, results: tuple[np.ndarray, np.ndarray]) -> Strength:
         """The opponent's strength after some hands."""

@@ -1,4 +1,4 @@
-"""What a level has learned, in sentences: about itself, about a person, and where it now plays otherwise because of the person.
+"""What a level has learned, as a person reads it: how strong it has become, and in sentences what it does otherwise and what a person does.
 
 A sentence is about one case. How often somebody does something in that case has log-odds that are a sum of weights of the choice model, so
 what is known of the weights says how certain the sentence is.
@@ -14,13 +14,17 @@ from typing import Any
 
 import numpy as np
 
+from agents.arena.series import play_series
+from agents.deal_streams import Domain
+from agents.estimates import Estimate, ratio
 from agents.levels.choice import choose, describe
 from agents.levels.features import FEATURES, NUM_WEIGHTS
 from agents.levels.level import Level
 from agents.levels.matched import PersonRating, person_rating
-from agents.levels.memory import Memory, read_learned, read_opponents
+from agents.levels.memory import Memory, Milestone, read_learned, read_milestones, read_opponents, write_points
 from agents.levels.opponents import shipped_prior
 from agents.levels.player import LevelPlayer
+from ginenv.bots.heuristics import make_formula
 from ginenv.engine.actions import PHASE_DISCARD, action_name
 from ginenv.engine.cards import card_name, cards_of
 from ginenv.engine.state import NO_CARD
@@ -59,6 +63,8 @@ _ROWS = np.array([[features.get(name, 0.0) for name in FEATURES] for features, _
 _SAID, _SURE = 0.8, 0.95
 # Whoever does it more often than between these shares of people is typical.
 _TYPICAL = (0.4, 0.6)
+# What measures strength: series, hands of each, and the seed of deals and players.
+_SERIES, _SERIES_HANDS, _SEED = 150, 10, 4860
 # The most sentences about anybody, and the least change of a level's own log-odds that is worth one.
 _MOST, _CHANGE = 5, 0.15
 
@@ -250,6 +256,45 @@ def most_often(player: LevelPlayer, views: np.ndarray, biases: np.ndarray) -> tu
     choices = describe(views, behaviours, np.repeat(biases, len(views), 0), player.seed)
     policy = choose(choices, player.logits(views, choices))[1]
     return policy.argmax(1), policy
+
+
+def measure_strength(
+    home: Path, level: Level, tell: Callable[[int, int], None] = lambda done, total: None
+) -> list[Milestone]:
+    """How strong a level was as it began and after more and more hands: its points per hand against ``formula``, less luck.
+
+    All play the same deals with the same luck, so that they differ by what they knew of the game alone. What is measured is stored.
+
+    Args:
+        home: directory under which levels keep what they learn.
+        level: the level; its network plays, without a search.
+        tell: called with how many are measured, and how many there are.
+
+    Raises:
+        LevelError: if the file that holds it is damaged.
+    """
+    milestones = read_milestones(home, level)
+    player, options = LevelPlayer(level.with_settings(worlds=0), learn=False), {"seed": _SEED, "domain": Domain.EVAL}
+    for number, one in enumerate(milestones):
+        tell(number, len(milestones))
+        if one.points is None:
+            player.skill["mean"] = one.biases
+            points = play_series(
+                player, make_formula(_SEED), series=_SERIES, hands=_SERIES_HANDS, less_luck=True, **options
+            ).mean(1)
+            found = ratio(points.astype(np.float64), np.ones(_SERIES))
+            update = {"points": (round(found.mean, 3), round(found.low, 3), round(found.high, 3))}
+            milestones[number] = one.model_copy(update=update)
+            write_points(home, level, milestones)
+    return milestones
+
+
+def strength_in_words(milestones: Sequence[Milestone]) -> str:
+    """What ``measure_strength`` found, in a sentence."""
+    if not milestones:
+        return "It has not learned anything yet."
+    figures = [f"{Estimate(*one.points).text()} after {_hands(one.hands)}" for one in milestones if one.points]
+    return f"Against Formula it wins, in points per hand less luck, {', '.join(figures)}."
 
 
 def _hands(count: int) -> str:

@@ -10,8 +10,8 @@ from starlette.responses import Response
 
 from agents.estimates import Estimate, weighted
 from agents.levels.level import MATCHED, NAMES, load_level
-from agents.levels.memory import reset_level
-from agents.levels.sentences import Learning, what_is_learned
+from agents.levels.memory import Milestone, reset_level
+from agents.levels.sentences import Learning, measure_strength, strength_in_words, what_is_learned
 from agents.play.display_names import display_opponent
 from agents.play.options import opponent_name
 from agents.play.store import Home, PlayerFile
@@ -58,12 +58,30 @@ def _found(home: Home, name: str, person: str) -> Learning:
     return found
 
 
-def learned(request: Request) -> Response:
-    """The page about one level."""
+def _chosen(request: Request) -> tuple[str, str]:
+    """The level that the page is about, as a player and by name."""
     session, asked = request.person.session, request.query_params.get("level")
     chosen = asked or session.options.player
     session.check_player(chosen)
-    name = _level_name(chosen) if asked or chosen.startswith(("level-", MATCHED)) else NAMES[0]
+    return chosen, _level_name(chosen) if asked or chosen.startswith(("level-", MATCHED)) else NAMES[0]
+
+
+def strength(request: Request) -> Response:
+    """The part of the page that shows how strong the level has become; what is missing is measured."""
+    (chosen, name), home = _chosen(request), request.person.session.home
+    milestones: list[Milestone] = request.result(
+        ("strength", name),
+        lambda tell: measure_strength(home.path, load_level(name), tell),
+        f"/learned/strength?{urlencode({'level': chosen})}",
+        f"How strong {display_opponent(name)} has become",
+        lambda job: "Hands against Formula are being played, to measure how strong it has become.",
+    )
+    return request.part("strength_part.html", milestones=milestones, words=strength_in_words(milestones))
+
+
+def learned(request: Request) -> Response:
+    """The page about one level."""
+    session, (chosen, name) = request.person.session, _chosen(request)
     address = f"/learned?{urlencode({'level': chosen})}"
     found: Learning = request.result(
         ("learned", name),
@@ -80,6 +98,7 @@ def learned(request: Request) -> Response:
         "learned.html",
         level=name,
         levels={each: OPPONENT_TEXTS.get(each, "") for each in (*_LEVELS, name)},
+        strength_address=f"/learned/strength?{urlencode({'level': chosen})}",
         learning=session.options.learning and not session.freeze,
         frozen_by_server=session.freeze,
         found=found,
@@ -93,7 +112,8 @@ def reset(request: Request) -> Response:
     person, level = request.person, request.fields.get("level", "")
     person.session.check_player(level)
     name = _level_name(level)
-    person.jobs.pop(("learned", name), None)
+    for kind in ("learned", "strength"):
+        person.jobs.pop((kind, name), None)
     with person.shows_errors():
         if request.fields.get("sure"):
             person.say(reset_level(person.session.home.path, load_level(name)))

@@ -42,6 +42,7 @@ _PAGES = {
     "/play-on/new": {"POST": "play_on:begin"},
     "/statistics": {"GET": "statistics:statistics", "POST": "statistics:reset_statistics"},
     "/learned": {"GET": "learned:learned", "POST": "learned:reset"},
+    "/learned/strength": {"GET": "learned:strength"},
     "/records": {"GET": "records:records", "POST": "records:import_record"},
     "/records/{number}.gin": {"GET": "records:save_record"},
     "/replay": {"GET": "records:replay"},
