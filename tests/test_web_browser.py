@@ -172,6 +172,32 @@ LOOK = """() => {
 }"""
 
 
+def test_a_hand_that_is_played_on_fits_the_window_and_leads_back(table, sit):
+    there = table(prepared("ht1", deck(KNOCKS, FITS, "KD", "KC"), 1))
+    person = sit(there)
+    page = person.page
+    person.begin()
+    while not there.person.session.hand.is_over:
+        person.move()
+    page.goto(there.address + "/replay?record=1&at=1")
+    page.click("text=Play on >> nth=-1")
+    page.locator('#act[action="/play-on"]').wait_for()
+    session = there.person.side_table.session
+    while not session.hand.is_over:
+        session.play(int(person.decent.act(session.view.reshape(1))[0]))
+        session.go_on()
+    page.emulate_media(reduced_motion="reduce")
+    for size in SIZES:
+        page.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
+        page.goto(there.address + "/play-on")
+        assert "In the record: " in page.inner_text(".result")
+        seen = page.evaluate(LOOK)
+        assert not seen["scrolls"] and all(have <= room for have, room in zip(seen["page"], size, strict=True)), seen
+    page.click("#do-back")
+    page.locator("#steps").wait_for()
+    assert page.url.endswith("/replay?record=1&at=1") and person.faults == []
+
+
 def test_nothing_moves_within_a_phase_and_nothing_has_to_be_scrolled(table, sit):
     there = table(rules="ht1", opponent="simple")
     person = sit(there)
