@@ -32,7 +32,11 @@ README = {
     ),
     "levels": Table(
         "level | against | games | games won, both as installed",
-        [Rows("levels", "`{key}` | `{config[above]}` | {config[games]:,} | {ladder[as_installed][share]:percent}", "*")],
+        [
+            Rows(
+                "levels", "`{key}` | `{config[above]}` | {config[games]:,} | {ladder[as_installed][share]:percent}", "*"
+            )
+        ],
     ),
 }
 
