@@ -117,8 +117,8 @@ def test_under_a_path_every_address_is_under_it(people, stripped):
     client.headers["Cookie"] = entrance.headers["set-cookie"].partition(";")[0]
     begun = client.post(f"{here}/new", data={"sure": "1"}, follow_redirects=False)
     assert begun.headers["location"] == f"{root}/table"
-    part = client.post(f"{here}/new", data={}, headers={"HX-Request": "true"})
-    assert part.headers["hx-redirect"] == f"{root}/"
+    part = client.post(f"{here}/new", data={"sure": "1"}, headers={"HX-Request": "true"})
+    assert part.headers["hx-redirect"] == f"{root}/table"
     for page in ("/", "/table", "/rules", "/players", "/learned?level=level-1", "/records"):
         answer = client.get(here + page)
         assert answer.status_code == 200
