@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agents.rating import DATA
-from benchmarks.tables import RESULTS, Rows, Table
+from benchmarks.markdown import RESULTS, Rows, Table
 from ginenv.engine.rule_texts import PRESET_TEXTS, RULE_TEXTS
 from ginenv.tables import info
 from ginenv.view.encoding import FACTS, PLANES

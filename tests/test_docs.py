@@ -22,6 +22,7 @@ import yaml
 import ginenv
 from agents.cli import COMMANDS
 from benchmarks import descriptions, tables
+from benchmarks.markdown import Rows
 from tests.support.compilers import STAND_INS, need
 from tests.support.pages import PAGES, ROOT, Block, blocks_of, run_gin
 
@@ -157,7 +158,7 @@ def test_a_table_has_a_row_for_every_place_and_file(tmp_path: Path, monkeypatch:
         hands = {"100": {"share": share}, "7": {"share": share}}
         (tmp_path / f"{name}.json").write_text(json.dumps({"games": games, "players": [{"hands": hands}]}))
     cells = "{name} {key} | {games:,} | {share:percent} | {share[mean]:.1%} | {share:points}"
-    rows = tables.Rows("new-*", cells, "players/*/hands/*")
+    rows = Rows("new-*", cells, "players/*/hands/*")
     figures = "50.0 % (25.0 to 75.0) | 50.0 % | +0.50 (+0.25 to +0.75) |"
     assert list(rows.lines()) == [
         f"| {name} {hands} | {games} | {figures}"
