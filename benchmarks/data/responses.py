@@ -33,10 +33,10 @@ from ginenv.tables.players import make_player
 # Whose choices are shifted, and the seed of styles and deals.
 LEVEL, SEED = "level-2", 61
 # Styles that the level plays, and strong players besides, the level itself among them: against them it must not do what beats weak ones.
-STYLES, STRONG, STRONG_NAMES = 256, 85, ("network", "knocker", "camper")
+STYLES, STRONG, STRONG_NAMES = 256, 85, ("network",)
 OPPONENTS = STYLES + STRONG
 # Series played at once, hands of each in a round, and rounds.
-SERIES, HANDS, ROUNDS = 2048, 24, 10
+SERIES, HANDS, ROUNDS = 2048, 24, 8
 # Length of a step along the natural gradient; share that is kept in the end: what wins from the fit's opponents may mislead elsewhere.
 RATE, CAUTION = 0.2, 0.5
 # Numbers of hands after which what is known of each style is recorded.

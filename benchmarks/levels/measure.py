@@ -14,12 +14,13 @@ with a coach whose answers are those to other positions (*shuffled*). On the lad
 after as many hands. Its variety is how many different hands come of the same deal (``benchmarks.levels.variety``). Level 4 plays on the
 ladder with its search, and learns with its network alone.
 
-Each level's figures are written to ``benchmarks/results/levels.json`` as soon as they are there; those of other weights or settings than
-the installed ones are dropped.
+Each level's figures are written to ``benchmarks/results/levels.json`` as soon as they are there; those of other weights, settings or
+responses than the installed ones are dropped.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from collections.abc import Sequence
@@ -42,6 +43,7 @@ from agents.estimates import Estimate, ratio, weighted
 from agents.files import write_json
 from agents.levels.coach import learn
 from agents.levels.level import NAMES, Learned, Level, load_level
+from agents.levels.memory import RESPONSES
 from agents.levels.player import LevelPlayer
 from benchmarks.levels.variety import measure_variety
 from ginenv.bots.heuristics import StylePlayer, make_formula
@@ -301,6 +303,7 @@ def measure(level: Level, config: MeasureConfig, executor: Executor | None = Non
     quick = level.with_settings(worlds=0)
     itself = LevelPlayer(quick, config.seed + 1, learn=False)
     document: dict[str, Any] = {"level": level.name, "sha256": level.digest, "versions": versions()}
+    document["responses"] = _responses()
     document["settings"], document["config"] = level.settings.model_dump(mode="json"), asdict(config)
     document["ladder"] = ladder(level, config, executor)
     document["coached"] = coached(quick, config)
@@ -329,7 +332,17 @@ def _one(differences: np.ndarray) -> Estimate:
 def _stored() -> dict[str, Any]:
     """The figures of the installed levels, by name."""
     document = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
-    return {name: row for name, row in document.items() if row["sha256"] == load_level(name).digest}
+    now = _responses()
+    return {
+        name: row
+        for name, row in document.items()
+        if (row["sha256"], row.get("responses")) == (load_level(name).digest, now)
+    }
+
+
+def _responses() -> str:
+    """SHA-256 of how levels answer what they know of an opponent."""
+    return hashlib.sha256(RESPONSES.read_bytes()).hexdigest()
 
 
 def main(levels: tuple[Literal["level-1", "level-2", "level-3", "level-4"], ...] = (), workers: int = 1) -> None:
