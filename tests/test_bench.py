@@ -1,6 +1,7 @@
 """The benchmark: one file, the same to the digit, whatever the number of processes; and what a time limit leaves."""
 
 import json
+import signal
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,7 +11,6 @@ import pytest
 from agents import cli
 from agents.arena import matches
 from agents.cli import bench
-from tests.support.refusals import refuses
 
 
 def run(out: Path, *more: str) -> dict:
@@ -37,9 +37,36 @@ def test_a_time_limit_leaves_the_pairs_that_are_over(tmp_path: Path, monkeypatch
     monkeypatch.setattr(bench, "time", SimpleNamespace(monotonic=count().__next__))
     found = run(tmp_path / "short.json", "--minutes", "10")["matches"][0]
     assert 0 < found["pairs"] < bench.PAIRS
-    with refuses(SystemExit):
-        run(tmp_path / "nothing.json", "--minutes", "0.1")
-    assert not (tmp_path / "nothing.json").exists()
+    # Too little for any: it goes on until there is one.
+    assert run(tmp_path / "slow.json", "--minutes", "0.1")["matches"][0]["pairs"] >= 1
+
+
+def test_a_match_that_was_cut_counts_as_much_as_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench, "PAIRS", 8)
+    monkeypatch.setattr(bench, "OPPONENTS", ("simple", "camper"))
+
+    def cut(player: str, opponent: str, pairs: int, **options: object) -> object:
+        return matches.play_match(player, opponent, pairs=5 if opponent == "camper" else pairs, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(bench, "play_match", cut)
+    found = run(tmp_path / "cut.json")
+    shares = [match["share"]["mean"] for match in found["matches"]]
+    assert found["score"]["mean"] == pytest.approx(sum(shares) / 2, abs=2e-6)
+    # The two matches' errors add up as those of independent samples would, or less where their deals agree.
+    halves = [match["share"]["high"] - match["share"]["mean"] for match in found["matches"]]
+    assert 0 < found["score"]["high"] - found["score"]["mean"] < sum(halves)
+
+
+def test_an_interrupt_in_a_match_ends_the_benchmark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench, "OPPONENTS", ("simple", "camper"))
+    monkeypatch.setattr(matches, "_PROGRESS_SECONDS", -1)
+    reports = count()
+    # Late enough that some pairs are finished.
+    interrupt = lambda limit: signal.raise_signal(signal.SIGINT) if next(reports) == 600 else None  # noqa: E731
+    monkeypatch.setattr(bench.TimeLimit, "check", interrupt)
+    with pytest.raises((KeyboardInterrupt, SystemExit)):
+        run(tmp_path / "stopped.json")
+    assert next(reports) < 700 and not (tmp_path / "stopped.json").exists()
 
 
 def test_an_interrupted_benchmark_goes_on_to_the_same_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

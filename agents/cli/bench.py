@@ -29,7 +29,6 @@ from agents.reports.terminal import (
     progress_bar,
     results_document,
 )
-from ginenv.errors import GinError
 
 # Other opponents, deals or rules would make another benchmark, with another number.
 BENCH_VERSION = 1
@@ -46,7 +45,7 @@ class BenchConfig(Processes):
         player: its name, a checkpoint's directory, or cmd:"PROGRAM ARGUMENTS".
         name: what a leaderboard calls it (the player when left out).
         trained_on: which of these opponents or deals it was trained or chosen on, in words ("none" if none).
-        minutes: most minutes of play, shared by the six matches; one that is not over then counts with the pairs that are.
+        minutes: minutes of play, shared by the six matches; one that is not over then counts with the pairs that are, one at least.
         seconds: time limit of an outside program for each line of questions.
         out: JSON file for the results.
     """
@@ -87,13 +86,10 @@ def bench(config: BenchConfig, details: bool = False) -> None:
                 if stored is not None:
                     results.append(MatchResult(rules=settings.rules, **stored))
                     continue
-                until = time.monotonic() + 60 * config.minutes / len(OPPONENTS)
+                limit = TimeLimit(60 * config.minutes / len(OPPONENTS))
                 with progress_bar(console, 2 * PAIRS, f"{number + 1} of {len(OPPONENTS)}: {opponent}") as tick:
-                    progress = _until(until, tick)
-                    result = play_match(
-                        config.player, opponent, pairs=PAIRS, executor=executor, progress=progress, settings=settings
-                    )
-                if interrupts.requested:
+                    result = _play(config.player, opponent, limit, tick, settings=settings, executor=executor)
+                if interrupts.requested or (result.interrupted and not limit.is_over):
                     raise KeyboardInterrupt(
                         f"{number} of {len(OPPONENTS)} matches were finished; the same command plays the others"
                     )
@@ -113,24 +109,57 @@ def bench(config: BenchConfig, details: bool = False) -> None:
     check_forfeits(results)
 
 
-def _until(until: float, tick: Callable[[int], Any]) -> Callable[[int], None]:
-    """Reports progress, and ends a match when its time is over."""
+class TimeLimit:
+    """Ends a match when its time is over.
+
+    Args:
+        seconds: from now on.
+
+    Attributes:
+        is_over: whether it has ended the match; otherwise somebody else did.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.start(seconds)
+
+    def start(self, seconds: float) -> None:
+        """Begins anew."""
+        self.seconds, self.is_over = seconds, False
+        self._until = time.monotonic() + seconds
+
+    def check(self) -> None:
+        """Ends the match if it is time."""
+        if time.monotonic() > self._until:
+            self.is_over = True
+            raise KeyboardInterrupt
+
+
+def _play(player: str, opponent: str, limit: TimeLimit, tick: Callable[[int], Any], **options: Any) -> MatchResult:
+    """Plays a match until its time is over, and longer if no pair is finished by then."""
 
     def progress(done: int) -> None:
         tick(done)
-        if time.monotonic() > until:
-            raise KeyboardInterrupt
+        limit.check()
 
-    return progress
+    while True:
+        try:
+            return play_match(player, opponent, pairs=PAIRS, progress=progress, **options)
+        except KeyboardInterrupt:
+            if not limit.is_over:
+                raise
+            # Played again from the start: so much more that what is lost is little of it.
+            limit.start(4 * limit.seconds)
 
 
 def score(results: list[MatchResult]) -> Estimate:
-    """The mean of the shares of games, over the pairs that all matches have; all are played on the same deals, so clusters are deals."""
-    pairs = min(result.pairs for result in results)
-    if not pairs:
-        raise GinError("no pair of games was finished")
-    scores = np.mean([result.pair_scores[:pairs] for result in results], axis=0)
+    """The mean of the shares of games in all matches. They are played on the same deals, so clusters are deals."""
+    most = max(result.pairs for result in results)
+    shares = [result.pair_scores.mean() for result in results]
+    scores = np.full(most, np.mean(shares))
+    for result, share in zip(results, shares, strict=True):
+        # A match with fewer pairs says as much by each of them as the others by several.
+        scores[: result.pairs] += (result.pair_scores - share) * most / (result.pairs * len(results))
     # Where the player learns, the pairs of a series depend on each other.
-    series = np.arange(0, pairs, max(1, *(result.series_pairs for result in results)))
-    ones = np.ones(pairs)
+    series = np.arange(0, most, max(1, *(result.series_pairs for result in results)))
+    ones = np.ones(most)
     return ratio(np.add.reduceat(scores, series), np.add.reduceat(ones, series)).within(0.0, 1.0)
