@@ -114,3 +114,18 @@ def test_a_replay_is_played_on_in_the_browser_beside_the_game_in_play(guest):
     )
     assert (table.mark, len(ann.person.session.file.games())) == (mark, len(games))
     assert 'action="/table"' in ann.get("/table") and ann.person.session.file.game is not None
+
+
+def test_the_next_hand_of_a_game_in_play_is_not_dealt_beside_it(guest):
+    ann = guest(rules="eaai,target=500")
+    ann.post("/new", sure="1")
+    while not ann.person.session.hand.is_over:
+        ann.move()
+    [game] = ann.person.session.file.games()
+    assert not game.over
+    ann.post("/play-on/new", game=game.id, hand=1, move=1, opponent="level-1")
+    side = ann.person.side_table
+    play(side.session, make_player("formula"))
+    for do in ("next", "another game"):
+        ann.post("/play-on", do=do, at=side.mark)
+        assert side.session.hand.is_over and len(side.session.match.played) == 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from starlette.responses import Response
 
 from agents.levels.level import NAMES
@@ -23,6 +25,12 @@ class SideTable(Table):
 
     address = "/play-on"
     back = ""
+
+    def _command(self, do: str, values: Mapping[str, str]) -> None:
+        if do in ("next", "another game"):
+            # The cards of the next hand are those of the recorded game, which may still be in play.
+            raise GinError("only this hand is played on; go back to the recorded one")
+        super()._command(do, values)
 
 
 def begin(request: Request) -> Response:
