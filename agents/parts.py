@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
-import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
@@ -27,6 +27,7 @@ class Parts:
 
     def __init__(self, directory: Path, **depends: Any) -> None:
         self.directory, self._depends = directory, depends
+        self._done: set[Path] = set()
 
     def _path(self, depends: dict[str, Any]) -> Path:
         text = json.dumps(self._depends | depends, sort_keys=True)
@@ -37,16 +38,22 @@ class Parts:
 
         Args:
             depends: what this part depends on besides.
+
+        Raises:
+            OSError: if it is there and cannot be read.
         """
         path = self._path(depends)
         if not path.exists():
             return None
+        content = io.BytesIO(path.read_bytes())
         try:
-            with np.load(path, allow_pickle=False) as stored:
+            with np.load(content, allow_pickle=False) as stored:
                 arrays = dict(stored)
-            return parse_json(arrays.pop("values").tobytes()) | arrays
-        except (ValueError, KeyError, EOFError, BadZipFile):
+            part = parse_json(arrays.pop("values").tobytes()) | arrays
+        except Exception:  # what reads a damaged archive fails in many ways
             return None
+        self._done.add(path)
+        return part
 
     def save(self, part: dict[str, Any], **depends: Any) -> None:
         """Keeps a part: arrays, and JSON values.
@@ -64,7 +71,11 @@ class Parts:
 
         with writing(path):
             write_atomic(path, write)
+        self._done.add(path)
 
     def remove(self) -> None:
-        """Removes the directory with all parts, once a result holds what they say."""
-        shutil.rmtree(self.directory, ignore_errors=True)
+        """Removes the parts that were loaded or saved, once a result holds what they say, and the directory if it held no others."""
+        with suppress(OSError):
+            for path in self._done:
+                path.unlink(missing_ok=True)
+            self.directory.rmdir()

@@ -139,6 +139,13 @@ def test_a_run_that_goes_on_names_the_commands_before_and_keeps_its_settings(run
         with pytest.raises(GinError, match=message):
             begun(run, **{"decisions": 200} | changes)
     assert (run / "config.json").read_bytes() == config
+    for path in (run / "config.json", run / "curve.json"):
+        content = path.read_bytes()
+        for damaged in ("{broken", *(["[]"] if path.name == "config.json" else [])):
+            path.write_text(damaged)
+            with pytest.raises(GinError, match=path.name):
+                begun(run, decisions=400)
+        path.write_bytes(content)
 
 
 def test_the_parent_is_known_by_its_weights(run: Path, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from agents.config import TrainConfig
-from agents.files import read_json, write_bytes
+from agents.files import read_json_object, write_bytes
 from agents.network.checkpoint import WEIGHTS, read_metadata
 from agents.network.player import network_directory
 from agents.training.distributed import Workers
@@ -126,10 +126,10 @@ def _check_settings(out: Path, config: TrainConfig) -> None:
     if not path.exists():
         # A resume file without a configuration can be used too.
         return
-    recorded = read_json(path)
+    recorded = read_json_object(path, f"the run in {out}")
     mine = config.model_dump(mode="json")
     for settings in (recorded, mine):
-        settings |= {f"network.{key}": value for key, value in settings.pop("network").items()}
+        settings |= {f"network.{key}": value for key, value in settings.pop("network", {}).items()}
     other = [
         f"{key} is {recorded.get(key)} there and {mine[key]} here"
         for key in mine

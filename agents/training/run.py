@@ -17,7 +17,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from agents.config import TrainConfig
-from agents.files import check_own, check_writable, read_json, write_json, writing
+from agents.files import JsonError, check_own, check_writable, read_json, write_json, writing
 from agents.interrupts import leave_terminal, stops_handled
 from agents.network.checkpoint import CheckpointError, load_checkpoint, load_critic, read_metadata, save_checkpoint
 from agents.network.player import PLAYED, NetworkPlayer, network_directory
@@ -129,7 +129,12 @@ class TrainingRun:
                 with writing(out):
                     write_json(out / CONFIG, config.model_dump(mode="json"))
                 if resumed and (out / _CURVE).exists():
-                    self.curve = read_json(out / _CURVE)
+                    try:
+                        self.curve = read_json(out / _CURVE)
+                    except JsonError as error:
+                        raise GinError(
+                            f"{out / _CURVE} does not hold JSON ({error}); without it the curve begins again"
+                        ) from None
                     self.console.print(f"resumed at {self.learner.decisions:,} decisions")
                 # What was written after the state that is continued happens again.
                 self.writer = SummaryWriter(str(out / "tensorboard"), purge_step=self.learner.decisions + 1)
