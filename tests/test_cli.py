@@ -191,6 +191,7 @@ def test_output_that_nobody_reads_ends_a_command_without_a_word(words, before, b
         ("levels show network", "level-1"),
         ("analyse --home nowhere", "nowhere"),
         ("levels learned level-1 --reset --as-json", "--reset --as-json"),
+        ("levels learned level-1 --strength --as-json", "--strength --as-json"),
         ("levels learned level-1 --reset --home nowhere", "--home nowhere"),
         ("levels build nowhere --out here", "nowhere"), ("evaluate simple easy --games 0", "games 1 0"),
         ("evaluate simple random --games 100 --hands 2 --out x.json", "--games 100 --hands 2"),

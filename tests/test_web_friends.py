@@ -286,6 +286,17 @@ def test_a_link_for_another_device_has_the_address_of_this_one_in_its_network(tm
     people.close()
 
 
+def test_a_link_for_another_device_does_not_lead_through_the_tunnel_of_this_browser(tmp_path):
+    people = People(Home(tmp_path))
+    people.create("Ann")
+    client = TestClient(make_app(people, TOKEN, host="192.168.7.8"), base_url=ADDRESS)
+    client.headers |= {"Host": "localhost:9000", "Origin": "https://localhost:9000"}
+    client.get(f"/?token={TOKEN}")
+    client.post("/new", data={"opponent": "friend", "friend": "Bob", "place": "network", "sure": "1"})
+    assert people.links["Bob"].startswith("http://192.168.7.8:8377/?token=")
+    people.close()
+
+
 def test_the_address_in_the_network_is_one_that_other_machines_can_use():
     assert network_host("192.168.7.8") == "192.168.7.8"
     assert network_host("0.0.0.0") not in ("", "0.0.0.0", "127.0.0.1")

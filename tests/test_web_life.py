@@ -135,6 +135,17 @@ def test_the_result_of_the_day_stands_beside_the_levels_who_had_the_same_cards(g
     assert ann.person.session.file.game is None and len(ann.person.session.file.games()) == 1
 
 
+def test_levels_that_could_not_play_are_asked_again(guest, quick_levels, monkeypatch):
+    ann = guest()
+    _play_daily(ann, "simple")
+    monkeypatch.setattr(daily, "LEVELS", ("no-such-level",))
+    assert "The levels could not play" in plain(ann.get("/daily"))
+    monkeypatch.setattr(daily, "LEVELS", ("simple",))
+    ann.get("/daily")
+    _results[datetime.date.today()].wait(60)
+    assert "Simple" in plain(ann.get("/daily"))
+
+
 def test_an_unfinished_game_is_not_lost_to_the_deal_of_the_day_without_a_word(guest, quick_levels):
     ann = guest(prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0))
     assert "will be lost" in plain(ann.post("/daily"))

@@ -75,10 +75,12 @@ def learned(
         raise GinError(must_be("--home", "a directory that exists", str(home)))
     home, found = home or default_home(), load_level(level)
     if reset:
-        if opponent is not None or as_json:
-            raise GinError("--reset resets the whole level and takes neither --opponent nor --as-json")
+        if opponent is not None or as_json or strength:
+            raise GinError("--reset resets the whole level and takes no --opponent, --as-json or --strength")
         return reset_level(home, found)
     if strength:
+        if opponent is not None or as_json:
+            raise GinError("--strength is of the whole level, in words; it takes neither --opponent nor --as-json")
         return strength_in_words(measure_strength(home, found))
     if opponent is not None:
         opponents = read_opponents(home, found)

@@ -37,6 +37,7 @@ def daily(request: Request) -> Response:
     if request.htmx:
         return request.go("/daily")
     if job.error:
+        _results.pop(day, None)
         request.person.say(f"The levels could not play: {job.error}", "warning")
     everybody = [(mine, ""), *((points, name) for name, points in (job.result or {}).items())]
     rows = sorted(everybody, key=lambda row: -row[0])

@@ -76,8 +76,9 @@ class Request(HTTPRequest):
             return self.address
         if is_loopback(self.app.state.host):
             return ""
-        host = network_host(self.app.state.host)
-        return here._replace(netloc=f"{f'[{host}]' if ':' in host else host}:{here.port or 80}").geturl()
+        # The server's own port and scheme: this browser may come through a tunnel or a proxy, which others do not.
+        host, (_, port) = network_host(self.app.state.host), self.scope["server"]
+        return f"http://{f'[{host}]' if ':' in host else host}:{port}{self._root}"
 
     @property
     def invited(self) -> str:
