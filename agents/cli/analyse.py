@@ -148,8 +148,9 @@ def _lines(found: HandAnalysis, names: tuple[str, str]) -> Iterator[str]:
     factor, unit, of_all = (100, " %", " % of the game") if found.unit == GAME else (1, " points", " points")
     for each in found.mistakes():
         at, times = each.decision, f", {len(each.moves)} times" * (len(each.moves) > 1)
-        compared = [each for each in at.candidates if each.risk and each.action in (at.played, at.best)]
-        risks = "".join(f" {each.action.capitalize()}: {each.risk}." for each in compared)
+        compared = [one for one in at.candidates if one.risk and one.action in (at.played, at.best)]
+        # Not ``capitalize``, which would write a card in small letters.
+        risks = "".join(f" {one.action[0].upper()}{one.action[1:]}: {one.risk}." for one in compared)
         cost = f"{_SIGNS[at.mark]} {factor * (at.loss or 0.0):.1f}{unit}{times}"
         yield f"move {at.move}, {names[at.seat]}: {at.played} ({cost}). Better: {at.best}. {at.reason}{risks}"
     for name, side in zip(names, found.sides, strict=True):
