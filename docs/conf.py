@@ -18,6 +18,7 @@ html_theme = "furo"
 html_title = f"ginenv {version}"
 html_show_sphinx = False
 myst_heading_anchors = 3
+autoclass_content = "both"
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 napoleon_use_ivar = True

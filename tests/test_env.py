@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
+import pydoc
+import re
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -16,9 +20,11 @@ from ginenv.engine.actions import PHASE_OVER
 from ginenv.engine.cards import format_cards
 from ginenv.engine.engine import STATE, End
 from ginenv.engine.game import set_keys
-from ginenv.envs.env import GameEnv, HandEnv, TableEnv
+from ginenv.envs.env import RENDER_MODES, GameEnv, HandEnv, TableEnv
 from ginenv.errors import CardError, GinError, IllegalActionError, UnknownNameError
 from ginenv.hands.hand import Hand
+from ginenv.tables.episode_kernels import GAME_REWARDS, HAND_REWARDS, SEATS
+from ginenv.tables.episodes import TableOptions
 from ginenv.view.encoding import FLAT_SCALE, PLANES_SHAPE, encode_views
 from tests.support.players import CountingPlayer
 from tests.support.refusals import refuses
@@ -304,3 +310,29 @@ def test_nothing_is_played_or_seen_before_a_reset(face: Any) -> None:
                 getattr(table, name)(*[0] * (name == "step"))
         with pytest.raises(GinError):
             table.reset(seed=1, options={"starter": 2})
+
+
+def test_help_lists_every_option_with_its_values() -> None:
+    named = set(inspect.signature(HandEnv).parameters) - {"options"} | set(TableOptions.__annotations__)
+    for kind in (HandEnv, GameEnv):
+        shown = pydoc.plain(pydoc.render_doc(kind))
+        assert {name for name in named if re.search(rf"\b{name}: ", shown)} == named
+        values = [*RENDER_MODES, *SEATS[2:], *(GAME_REWARDS if kind is GameEnv else HAND_REWARDS)]
+        values += ["planes", "flat", "terminate", "raise", "env", "profile"]
+        assert [value for value in values if f'"{value}"' not in shown] == []
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda **options: gym.make("Gin/Hand-v0", **options),
+        lambda **options: gym.make_vec("Gin/Game-v0", num_envs=2, **options),
+        ginenv.SelfPlay,
+        ginenv.SelfPlayBatch,
+    ],
+)
+def test_an_unknown_option_is_named_beside_those_that_there_are(make: Callable[..., object]) -> None:
+    with pytest.raises(UnknownNameError) as refused:
+        make(rewards="win")
+    message = str(refused.value)
+    assert "unknown option 'rewards' (did you mean 'reward'?)" in message and "rules" in message

@@ -27,7 +27,7 @@ from ginenv.envs.env import METADATA, RENDER_MODES
 from ginenv.envs.selfplay import SelfPlay
 from ginenv.errors import check_choice
 from ginenv.tables.episode_kernels import ILLEGAL_REWARD
-from ginenv.tables.episodes import RESET_OPTIONS
+from ginenv.tables.episodes import RESET_OPTIONS, names_its_options
 from ginenv.view.encoding import PLANES_SHAPE
 
 try:
@@ -60,6 +60,7 @@ class GinAEC(AECEnv):
 
     metadata: dict[str, Any] = METADATA | {"name": "gin_rummy_v0", "is_parallelizable": False}
 
+    @names_its_options
     def __init__(
         self,
         rules: str | Rules | dict[str, Any] = "eaai",

@@ -19,7 +19,7 @@ from ginenv.engine.actions import NUM_ACTIONS
 from ginenv.engine.rules import Rules
 from ginenv.errors import IllegalActionError, check_choice, must_be
 from ginenv.hands.hand import Hand
-from ginenv.tables.episodes import Episodes, TableOptions
+from ginenv.tables.episodes import Episodes, TableOptions, names_its_options
 from ginenv.tables.info import info_of
 from ginenv.tables.players import Player, close_players
 from ginenv.view.encoding import FLAT_SCALE, OBSERVATION_SIZE, PLANES_SHAPE
@@ -41,31 +41,14 @@ def observation_space(observation: str) -> spaces.Box:
 
 
 class TableEnv(gym.Env[np.ndarray, np.int64]):
-    """What ``HandEnv`` and ``GameEnv`` share. Before the first reset, ``step``, ``render``, ``view`` and ``hand`` raise ``ResetNeeded``.
-
-    Args:
-        opponent: a registered name (``player_names()``), which may have options after a colon; a checkpoint
-            directory; ``cmd:PROGRAM``; or a ``Player``.
-        rules: a preset name, ``Rules``, or a dictionary such as ``{"preset": "eaai", "knock_limit": 5}``.
-        observation: ``"planes"`` or ``"flat"``.
-        render_mode: ``"ansi"``, ``"rgb_array"``, ``"human"`` or None.
-        seat: the learner's seat: 0, 1, ``"alternate"`` (by hands or games dealt) or ``"random"`` (the default). The rules decide
-            who starts.
-        reward: how the learner is rewarded; see the classes.
-        on_illegal: what an illegal action does. ``"terminate"`` (the default): it ends the episode with a loss and sets
-            ``info["illegal_action"]``. ``"raise"``: it raises an error that names it and lists the legal actions; nothing is lost.
-        opponent_memory: what a learning opponent remembers. ``"env"`` (the default): this environment (in a vector, each
-            sub-environment separately) until a reset with a seed. ``"profile"``: what
-            ``"level-2:profile=DIRECTORY,opponent=NAME"`` keeps on disk, which no reset clears. ``"level-2:learn=false"`` does not learn.
-
-    Raises:
-        GinError: for an invalid argument; the message says what is allowed.
-    """
+    """What ``HandEnv`` and ``GameEnv`` share. Before the first reset, ``step``, ``render``, ``view`` and ``hand`` raise ``ResetNeeded``."""
 
     metadata = METADATA
     _is_game = False
     _reward = "points"
 
+    # The arguments are described here, not in the class: ``help(HandEnv)`` shows this docstring, but not that of a base class.
+    @names_its_options
     def __init__(
         self,
         opponent: str | Player = "simple",
@@ -74,6 +57,27 @@ class TableEnv(gym.Env[np.ndarray, np.int64]):
         render_mode: str | None = None,
         **options: Unpack[TableOptions],
     ) -> None:
+        """Makes the table.
+
+        Args:
+            opponent: a registered name (``player_names()``), which may have options after a colon; a checkpoint
+                directory; ``cmd:PROGRAM``; or a ``Player``.
+            rules: a preset name, ``Rules``, or a dictionary such as ``{"preset": "eaai", "knock_limit": 5}``.
+            observation: ``"planes"`` or ``"flat"``.
+            render_mode: ``"ansi"``, ``"rgb_array"``, ``"human"`` or None.
+            seat: the learner's seat: 0, 1, ``"alternate"`` (by hands or games dealt) or ``"random"`` (the default). The rules decide
+                who starts.
+            reward: how the learner is rewarded; see the class.
+            on_illegal: what an illegal action does. ``"terminate"`` (the default): it ends the episode with a loss and sets
+                ``info["illegal_action"]``. ``"raise"``: it raises an error that names it and lists the legal actions; nothing is lost.
+            opponent_memory: what a learning opponent remembers. ``"env"`` (the default): this environment (in a vector, each
+                sub-environment separately) until a reset with a seed. ``"profile"``: what
+                ``"level-2:profile=DIRECTORY,opponent=NAME"`` keeps on disk, which no reset clears. ``"level-2:learn=false"`` does
+                not learn.
+
+        Raises:
+            GinError: for an invalid argument; the message says what is allowed.
+        """
         self.observation_space = observation_space(observation)
         self.action_space = spaces.Discrete(NUM_ACTIONS)
         if render_mode is not None:

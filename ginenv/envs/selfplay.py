@@ -25,7 +25,7 @@ from gymnasium.utils import seeding
 from ginenv.engine.actions import NUM_ACTIONS
 from ginenv.engine.rules import Rules
 from ginenv.errors import check_choice
-from ginenv.tables.episodes import Episodes
+from ginenv.tables.episodes import Episodes, names_its_options
 from ginenv.view.encoding import OBSERVATION_SIZE, PLANES_SHAPE, encode_views
 from ginenv.view.view import action_masks, make_views
 
@@ -45,6 +45,7 @@ class SelfPlayBatch:
     An illegal action raises ``IllegalActionError``; no action is then played at any table.
     """
 
+    @names_its_options
     def __init__(
         self,
         num_envs: int = 1,
@@ -138,6 +139,7 @@ class SelfPlay:
         reward: as for the environments.
     """
 
+    @names_its_options
     def __init__(
         self, rules: str | Rules | dict[str, Any] = "eaai", episode: str = "hand", reward: str = "points"
     ) -> None:

@@ -21,7 +21,7 @@ from ginenv.engine.actions import NUM_ACTIONS
 from ginenv.engine.rules import Rules
 from ginenv.envs.env import METADATA, RENDER_MODES, observation_space
 from ginenv.errors import GinError, check_choice, check_integer, must_be
-from ginenv.tables.episodes import Episodes, TableOptions
+from ginenv.tables.episodes import Episodes, TableOptions, names_its_options
 from ginenv.tables.info import final_infos, infos_of
 from ginenv.tables.players import Player, close_players
 from ginenv.view.encoding import FLAT_SCALE, OBSERVATION_SIZE, PLANES_SHAPE
@@ -52,27 +52,12 @@ def _reusable_buffer(buffers: list[np.ndarray], shape: tuple[int, int], dtype: t
 
 
 class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
-    """What ``HandVectorEnv`` and ``GameVectorEnv`` share.
-
-    Args:
-        num_envs: number of tables.
-        opponent: as for the single environment, or a list, of which table ``i`` gets item ``i % len``.
-        rules: as for the single environment.
-        observation: ``"planes"`` is ``uint8[n, 10, 4, 13]``, ``"flat"`` is ``float32[n, 520]``.
-        autoreset_mode: ``"same_step"``: the step that ends an episode returns the first observation of the next, and
-            ``info["final_obs"]`` and ``info["final_info"]`` hold the last observation and info of the old one. ``"next_step"``:
-            the step after it begins the next episode, whatever the action. ``"disabled"``: the caller resets the tables whose
-            episodes ended, with ``reset(options={"reset_mask": ...})``.
-        render_mode: ``"ansi"``, ``"rgb_array"`` or None.
-        seat: as for the single environment.
-        reward: as for the single environment.
-        on_illegal: as for the single environment; with ``"raise"``, no table is stepped if any action is illegal.
-        opponent_memory: as for the single environment.
-    """
+    """What ``HandVectorEnv`` and ``GameVectorEnv`` share."""
 
     _is_game = False
     _reward = "points"
 
+    @names_its_options
     def __init__(
         self,
         num_envs: int = 1,
@@ -83,6 +68,23 @@ class TableVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         render_mode: str | None = None,
         **options: Unpack[TableOptions],
     ) -> None:
+        """Makes the tables.
+
+        Args:
+            num_envs: number of tables.
+            opponent: as for ``HandEnv``, or a list, of which table ``i`` gets item ``i % len``.
+            rules: as for ``HandEnv``.
+            observation: ``"planes"`` is ``uint8[n, 10, 4, 13]``, ``"flat"`` is ``float32[n, 520]``.
+            autoreset_mode: ``"same_step"``: the step that ends an episode returns the first observation of the next, and
+                ``info["final_obs"]`` and ``info["final_info"]`` hold the last observation and info of the old one. ``"next_step"``:
+                the step after it begins the next episode, whatever the action. ``"disabled"``: the caller resets the tables whose
+                episodes ended, with ``reset(options={"reset_mask": ...})``.
+            render_mode: ``"ansi"``, ``"rgb_array"`` or None.
+            seat: as for ``HandEnv``.
+            reward: as for ``HandEnv``.
+            on_illegal: as for ``HandEnv``; with ``"raise"``, no table is stepped if any action is illegal.
+            opponent_memory: as for ``HandEnv``.
+        """
         check_integer("num_envs", num_envs, 1)
         mode = autoreset_mode
         if not isinstance(mode, AutoresetMode):

@@ -5,8 +5,10 @@ The compiled part is in ``ginenv.tables.episode_kernels``. This module holds the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, TypedDict
+import inspect
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, ParamSpec, TypedDict
 
 import numpy as np
 from gymnasium.error import ResetNeeded
@@ -49,15 +51,33 @@ from ginenv.view.view import make_views
 _ON_ILLEGAL = ("terminate", "raise")
 _MEMORY = ("env", "profile")
 RESET_OPTIONS = ("deal", "starter", "seat")
+_P = ParamSpec("_P")
 
 
 class TableOptions(TypedDict, total=False):
-    """Arguments that the single and the vector environments have in common; see ``ginenv.envs.env.TableEnv``."""
+    """Arguments that the single and the vector environments have in common; see ``ginenv.envs.env.HandEnv``."""
 
     seat: int | str
     reward: str
     on_illegal: str
     opponent_memory: str
+
+
+def names_its_options(init: Callable[_P, None]) -> Callable[_P, None]:
+    """Lets the ``__init__`` of an environment refuse an unknown option with ``UnknownNameError``, which lists those that it has."""
+    named = inspect.signature(init).parameters.values()
+    known = [each.name for each in named if each.kind is each.POSITIONAL_OR_KEYWORD and each.name != "self"]
+    if any(each.kind is each.VAR_KEYWORD for each in named):
+        known += TableOptions.__annotations__
+
+    @wraps(init)
+    def checked(*args: _P.args, **options: _P.kwargs) -> None:
+        for name in options:
+            if name not in known:
+                raise UnknownNameError(unknown_name("option", name, known))
+        init(*args, **options)
+
+    return checked
 
 
 class Episodes(Tables):
@@ -71,9 +91,9 @@ class Episodes(Tables):
         is_game: whether an episode is a game rather than a hand.
         same_step: whether the next episode begins in the step that ends one.
         reward: a name in ``HAND_REWARDS`` or ``GAME_REWARDS``.
-        seat: as for ``ginenv.envs.env.TableEnv``; without opponents, the learner always has the seat to move.
-        on_illegal: as for ``ginenv.envs.env.TableEnv``.
-        opponent_memory: as for ``ginenv.envs.env.TableEnv``.
+        seat: as for ``ginenv.envs.env.HandEnv``; without opponents, the learner always has the seat to move.
+        on_illegal: as for ``ginenv.envs.env.HandEnv``.
+        opponent_memory: as for ``ginenv.envs.env.HandEnv``.
     """
 
     def __init__(
