@@ -309,6 +309,6 @@ def describe_keys(model: type[BaseModel], headings: Mapping[str, str] = MappingP
             if nested or field.is_required()
             else f" [{', '.join(map(str, value)) if isinstance(value, tuple) else value}]"
         )
-        lines.append(f"{indent}{key}: {' '.join(about[key].split())}{default}")
+        lines.append(f"{indent}{key}: {' '.join(about[key].replace('``', '').split())}{default}")
         lines += [describe_keys(kind, indent=indent + "    ") for kind in nested]
     return "\n".join(lines)

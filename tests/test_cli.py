@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -96,7 +97,18 @@ def test_every_command_has_a_help(command: str, monkeypatch, capsys) -> None:
     with pytest.raises(SystemExit) as caught:
         main()
     assert not caught.value.code
-    assert "usage" in capsys.readouterr().out.lower()
+    assert "usage" in _clean(capsys.readouterr().out).lower()
+
+
+@pytest.mark.parametrize("words", ["levels show", "levels learned", "levels build", "games play", "games read"])
+def test_help_of_commands_within_commands_is_clean(words: str, monkeypatch, capsys) -> None:
+    assert "usage" in _clean(printed_by(monkeypatch, capsys, *words.split(), "--help"))
+
+
+def _clean(shown: str) -> str:
+    """A help without marks of its source, and without defaults that say nothing."""
+    assert "``" not in shown and not re.search(r"\(default:[\s│]*\)", shown), shown
+    return shown
 
 
 @pytest.mark.parametrize("words", ["levels show EMPTY", "export EMPTY out"])

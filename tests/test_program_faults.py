@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from agents.arena import MatchSettings, play_match
-from agents.arena.conformance import check
+from agents.arena.conformance import STAGES, check
 from agents.arena.series import PlayersBySeries, play_series
 from agents.cli import main
 from agents.programs.player import BotLimits, OutsidePlayer, fault_text
@@ -132,6 +132,7 @@ def test_a_forfeit_of_the_hand_lets_the_game_go_on():
     ("program", "why"),
     [
         ("nosuchprog --fast", "'nosuchprog' is no program"),
+        ("bot.py --fast", 'cmd:"python bot.py --fast"'),
         (str(ROOT / "pyproject.toml"), "is a file that may not be run"),
         ("'unclosed", "no closing quotation"),
     ],
@@ -158,7 +159,10 @@ def test_conformance_says_in_words_what_is_wrong(logger):
     assert not good.wrong and good.decisions["discard"] and good.decisions["layoff"]
     assert any("spread" in note for note in good.notes)
     bad = check(bad_bot("illegal").removeprefix("cmd:"), hands=2)
-    assert len(bad.wrong) == 1 and "illegal move" in bad.wrong[0] and '"legal" list' in bad.wrong[0]
+    assert len(bad.wrong) == 1 and '"legal" list' in bad.wrong[0]
+    # What was wrong comes first, where last; which tests these were is no news if it was every one.
+    assert bad.wrong[0].startswith("illegal move: ") and bad.wrong[0].endswith("in every test.")
+    assert not any(what in bad.wrong[0] for _, _, what in STAGES)
     late = check(bad_bot("wrong-protocol").removeprefix("cmd:"), hands=2)
     assert len(late.wrong) == 1 and "handshake" in late.wrong[0] and "99" in late.wrong[0]
 

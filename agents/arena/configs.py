@@ -47,7 +47,7 @@ class MatchOptions(Config):
     """What matches and tournaments share.
 
     Attributes:
-        rules: a preset, or one with changes (``eaai,target=200``).
+        rules: a preset, or one with changes (eaai,target=200).
         seed: seed of deals and players; where an outside program plays, a salt is mixed in, which the results hold.
         batch: games at once in each process; affects speed and memory, never the result.
         forfeit: what an outside program loses when it fails: the whole game, or the hand.
@@ -109,7 +109,7 @@ class ExploitConfig(Processes):
         rules: a preset.
         games: number of games on fresh deals with which the result is measured.
         base: training configuration to start from.
-        start: checkpoint whose weights every response begins with (``network``: the one that ships).
+        start: checkpoint whose weights every response begins with (network: the one that ships).
         points: number of measurements of the curve after that of the start.
         out: JSON file for the results.
     """

@@ -77,7 +77,8 @@ def check(
     found = Conformance(decisions=dict.fromkeys(_PHASES, 0))
     seconds = decisions = 0.0
     faults: dict[str, list[tuple[str, dict[str, Any]]]] = {}
-    for number, (chosen, opponent, what) in enumerate(stages(rules), 1):
+    planned = stages(rules)
+    for number, (chosen, opponent, what) in enumerate(planned, 1):
         player = OutsidePlayer(command, limits=limits, salt=_SALT)
         settings = MatchSettings(
             get_rules(chosen), unit="hands", domain=Domain.TEST, forfeit="hand", salt=_SALT, luck=False
@@ -96,9 +97,10 @@ def check(
         found.notes.append(f"not played: {what}; {fault['first']}")
     for kind, cases in faults.items():
         times = sum(fault["count"] for _, fault in cases)
-        where = "; ".join(dict.fromkeys(what for what, _ in cases))
+        places = dict.fromkeys(what for what, _ in cases)
+        where = "in every test" if len(places) == len(planned) else f"in: {'; '.join(places)}"
         found.wrong.append(
-            f"{kind}, {'once' if times == 1 else f'{times} times'}, in: {where}. First: {cases[0][1]['first']}. {_ADVICE[kind]}"
+            f"{kind}: {cases[0][1]['first']}. {_ADVICE[kind]} {'Once' if times == 1 else f'{times} times'}, {where}."
         )
     found.ms_per_decision = 1000 * seconds / max(1.0, decisions)
     for phase in _PHASES:

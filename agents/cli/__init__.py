@@ -55,7 +55,7 @@ COMMANDS = {
     "exploit": Command("agents.cli.measure:exploit", "PLAYER: trains best responses against a player", False),
     "conform": Command("agents.cli.programs:conform", "PROGRAM: does it keep to the line protocol?", extra="match"),
     "bot": Command("agents.cli.bot:bot", "PLAYER: our player as a program of that protocol", extra="match"),
-    "levels": Command("agents.cli.levels:levels", "show, learned, build, fit", reads_arguments=True),
+    "levels": Command("agents.cli.levels:levels", "show, learned, build", reads_arguments=True),
     "warm": Command("agents.cli.warm:warm", "compiles everything now, so that nobody waits later", extra="match"),
     "games": Command(
         "agents.cli.games:games", "games as Parquet tables of every decision", reads_arguments=True, extra="match,data"

@@ -41,7 +41,9 @@ class AnalyseConfig(Config):
         as_json: print JSON instead of tables, with everything that was found, including candidates and beliefs.
     """
 
-    subject: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[SUBJECT ...]")] = ()
+    subject: Annotated[
+        tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[SUBJECT ...]", help_behavior_hint="")
+    ] = ()
     game: int | None = Field(None, ge=1)
     hand: int | None = Field(None, ge=1)
     mistakes: bool = False
@@ -82,7 +84,7 @@ def _hands(config: AnalyseConfig, analyst: Analyst, beside: Console) -> tuple[tu
         games = home.games(_player(home, config.player))
         if not games:
             raise GinError(
-                "there is no stored game yet; 'gin play' plays one, and a record's file can be named instead"
+                "no hand has been finished yet; 'gin play' plays on, and a record's file can be named instead"
             )
         if config.game is not None and config.game > len(games):
             raise GinError(f"there is no record {config.game}; the records are numbered 1 to {len(games)}")

@@ -39,7 +39,7 @@ class MatchConfig(MatchOptions, Processes):
 
     Attributes:
         players: names, checkpoint directories, or cmd:"PROGRAM ARGUMENTS" for a program that speaks the line protocol.
-        against: opponents of the only player, each in a match of its own; ``all`` for those that ship (random, easy, simple,
+        against: opponents of the only player, each in a match of its own; 'all' for those that ship (random, easy, simple,
             formula, camper, knocker, network, level-1 to level-4).
         games: number of games to play (rounded up to pairs); 2000 when neither games nor hands is given.
         hands: play this many single hands (rounded up to pairs) instead of games.
@@ -48,8 +48,10 @@ class MatchConfig(MatchOptions, Processes):
         out: JSON file for the results.
     """
 
-    players: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="PLAYER [PLAYER]")]
-    against: tuple[str, ...] = ()
+    players: Annotated[
+        tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="PLAYER [PLAYER]", help_behavior_hint="")
+    ]
+    against: Annotated[tuple[str, ...], tyro.conf.arg(help_behavior_hint="")] = ()
     games: int | None = None
     hands: int | None = None
     salt: str = ""

@@ -48,7 +48,7 @@ def play(
         other: name of the other; the same one for play against itself.
         games: number of games; 1000 when neither games nor hands is given.
         hands: play this many single hands instead of games.
-        rules: a preset, or one with changes (``eaai,target=200``).
+        rules: a preset, or one with changes (eaai,target=200).
         seed: seed of deals and players.
         seconds: time limit of an outside program for each line of questions, and the least it gets for getting ready.
         out: file to write.
@@ -79,13 +79,13 @@ def play(
 
 @app.command
 def read(
-    records: Annotated[list[Path], Positional, arg(metavar="RECORD ...")],
+    records: Annotated[list[Path], Positional, arg(metavar="RECORD ...", help_behavior_hint="")],
     out: Path = Path("runs/games.parquet"),
 ) -> str:
     """Reads records of hands or games, such as those of another program, and writes every decision.
 
     Args:
-        records: files in the format of ``ginenv.hands.records``.
+        records: files in the format of ginenv.hands.records.
         out: file to write.
     """
     if not records:

@@ -95,15 +95,17 @@ def learned(
 
 
 @app.command
-def build(source: Network, out: Path, like: str = "", set: tuple[str, ...] = ()) -> str:
+def build(
+    source: Network, out: Path, like: str = "", set: Annotated[tuple[str, ...], arg(help_behavior_hint="")] = ()
+) -> str:
     """Makes a level from a training run or from any checkpoint.
 
     Args:
-        source: directory of the run, whose best checkpoint is taken, or of the checkpoint; ``network`` for the network that ships,
-            ``level-3`` for that of an installed level.
+        source: directory of the run, whose best checkpoint is taken, or of the checkpoint; 'network' for the network that ships,
+            'level-3' for that of an installed level.
         out: directory of the level, new or empty, which also names it.
         like: name or directory of a level whose settings it gets; the defaults when left out.
-        set: settings that differ from these, as key=value (``max_logit_gap=3 "habits.any knock=5"``).
+        set: settings that differ from these, as key=value (max_logit_gap=3 "habits.any knock=5").
     """
     settings = read_settings(out.name, like, set)
     checkpoint = load_level(source).directory if source in NAMES else Path(network_directory(source))

@@ -32,7 +32,7 @@ def export(
     A level, of somebody else's making perhaps, is checked first.
 
     Args:
-        network: ``network`` for the one that ships, a level's name, or a directory of a checkpoint or level.
+        network: 'network' for the one that ships, a level's name, or a directory of a checkpoint or level.
         out: directory to write, new or empty.
         app: write a level for apps: a network that reads the observation alone, as arrays, with golden positions; that of levels 1 to 3
             as installed is copied, others are distilled.

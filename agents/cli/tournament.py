@@ -33,7 +33,7 @@ _CHANGES = f"keys of it changed on the command line:\n{describe_keys(TournamentC
 
 def tournament(
     config: Annotated[Path, Positional, arg(metavar="CONFIG.yaml")],
-    changes: Annotated[list[str], Positional, arg(metavar="[KEY=VALUE ...]", help=_CHANGES)],
+    changes: Annotated[list[str], Positional, arg(metavar="[KEY=VALUE ...]", help=_CHANGES, help_behavior_hint="")],
     workers: int = 1,
     details: bool = False,
 ) -> int | None:
@@ -43,7 +43,7 @@ def tournament(
 
     Args:
         config: YAML file of the tournament.
-        changes: see ``_CHANGES``.
+        changes: see _CHANGES.
         workers: number of processes.
         details: also show how often each beats each other.
     """

@@ -31,7 +31,7 @@ _SETTINGS = f"settings changed on the command line, as key=value; the keys and t
 def train(
     config: Path = Path("quick"),
     out: Path = Path("runs/quick"),
-    set: Annotated[tuple[str, ...], arg(metavar="KEY=VALUE ...", help=_SETTINGS)] = (),
+    set: Annotated[tuple[str, ...], arg(metavar="KEY=VALUE ...", help=_SETTINGS, help_behavior_hint="")] = (),
     start: str | None = None,
     fresh: bool = False,
     export: Path | None = None,
@@ -39,19 +39,19 @@ def train(
 ) -> None:
     """Trains an agent by self-play, or continues a run.
 
-    The run's directory gets the checkpoints ``best``, ``last`` and ``baseline`` (the network with which self-play began), each with its
-    card; their paths serve as players' names. ``best`` is the one to use: a later network takes its place only by winning a match against
-    it. After Ctrl-C, SIGTERM or SIGHUP ``last`` holds what was learned; nothing is exported, and the exit status is 130. The same command,
+    The run's directory gets the checkpoints 'best', 'last' and 'baseline' (the network with which self-play began), each with its
+    card; their paths serve as players' names. 'best' is the one to use: a later network takes its place only by winning a match against
+    it. After Ctrl-C, SIGTERM or SIGHUP 'last' holds what was learned; nothing is exported, and the exit status is 130. The same command,
     without --fresh, continues the run.
 
     Args:
         config: YAML file with the settings of the run, or the name of one that ships.
         out: directory of the run; if it has a resume file, the run continues.
-        set: see ``_SETTINGS``.
-        start: checkpoint directory whose weights the run starts from; ``network`` for the network that ships.
+        set: see _SETTINGS.
+        start: checkpoint directory whose weights the run starts from; 'network' for the network that ships.
         fresh: start again even if there is a resume file.
         export: copy the best checkpoint here at the end.
-        seeds: number of runs, one after the other, with seeds 1, 2, ... in directories ``seed-1``, ``seed-2``, ... of ``out``.
+        seeds: number of runs, one after the other, with seeds 1, 2, ... in directories seed-1, seed-2, ... of --out.
     """
     if seeds < 1:
         raise GinError(f"--seeds is {seeds}; it must be 1 or more")

@@ -8,10 +8,11 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from rich.console import Console
 from rich.text import Text
+from tyro.conf import arg
 
 from agents.play.display_names import display_rules
 from agents.play.hints import load_analyst
@@ -237,7 +238,7 @@ def play(
     player: str = "",
     opponent: str = "",
     rules: str = "",
-    set: tuple[str, ...] = (),
+    set: Annotated[tuple[str, ...], arg(help_behavior_hint="")] = (),
     new: bool = False,
     seed: int | None = None,
     home: Path | None = None,
@@ -248,7 +249,7 @@ def play(
         player: who plays, by name, known or new; who played last when left out.
         opponent: matched, level-1 to level-4, or any player's name; the one chosen before when left out.
         rules: a preset, and changes to it, as in dg-standard,target=150; those chosen before when left out.
-        set: options that are to change, as name=value (``hints=formulas easy_game=on learning=off``).
+        set: options that are to change, as name=value (hints=formulas easy_game=on learning=off).
         new: begin a new game; the points of an unfinished one are lost.
         seed: deal the same cards every time, in the first new game.
         home: directory of players, games and records; $GINENV_HOME if that is set.

@@ -52,6 +52,7 @@ def split_command(command: str) -> list[str]:
     Raises:
         GinError: if the command cannot be split, or its program does not exist or may not be run.
     """
+    run_by = "python bot.py"
     try:
         words = shlex.split(command)
         if not words:
@@ -59,13 +60,15 @@ def split_command(command: str) -> list[str]:
         elif not shutil.which(words[0]):
             is_file = "/" in words[0] and os.path.isfile(words[0])
             why = f"{quoted(words[0])} {'is a file that may not be run' if is_file else 'is no program'}"
+            if words[0].endswith(".py"):
+                run_by = f"python {command}"
         else:
             return words
     except ValueError as error:
         # shlex's message, such as "No closing quotation".
         why = str(error).lower()
     raise GinError(
-        f"{quoted(command)} cannot be started: {why}; a command is a program and its arguments, as in a shell"
+        f'{quoted(command)} cannot be started: {why}; write a program and its arguments as in a shell: cmd:"{run_by}"'
     )
 
 
