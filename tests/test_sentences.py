@@ -21,6 +21,7 @@ from ginenv.bots.population import PopulationPlayer
 from ginenv.engine.actions import PHASE_DISCARD, action_name
 from ginenv.hands.hand import Hand
 from ginenv.tables.players import make_player
+from ginenv.view.wording import what_it_does, what_to_do
 
 EARLY, LATE = {"knock": 10, "late": 10}, {"knock": 0, "late": 0}
 
@@ -68,15 +69,32 @@ def test_the_position_shown_is_one_in_which_the_level_now_chooses_otherwise(leve
     name = learned(level, tmp_path, 40, LATE).opponent
     (found,) = what_is_learned(tmp_path, level, name, lambda name: [(7, 1, 0, hand)])
     at = found.position
-    assert at is not None and (at.game, at.hand) == (7, 1) and at.installed != at.now and at.now in found.difference
+    assert at is not None and (at.game, at.hand) == (7, 1) and at.installed != at.now
+    assert f"would most often {at.would} here" in found.difference and found.difference.endswith(f"it now {at.does}.")
     before = hand.after(at.move - 1)
     view = before.view()
     assert before.turn == 1 and view["phase"][0] <= PHASE_DISCARD
     player = LevelPlayer(level, 1, profile=Profile(tmp_path, level, name))
     for action, biases in ((at.installed, level.skill["mean"]), (at.now, player.memory.biases(np.zeros(1, np.int64)))):
-        assert action_name(int(most_often(player, view, biases)[0][0]), int(view["phase"][0])) == action
+        chosen = int(most_often(player, view, biases)[0][0])
+        assert action_name(chosen, int(view["phase"][0])) == action
+        words = what_to_do(chosen, view[0]) if action == at.installed else what_it_does(chosen, view[0])
+        assert words in found.difference
     (none,) = what_is_learned(tmp_path, level, name, lambda name: [])
     assert none.position is None and name in none.difference
+    # Of whom nothing can be said, no position is said to be played otherwise either.
+    name = learned(level, tmp_path, 1, LATE).opponent
+    (little,) = what_is_learned(tmp_path, level, name, lambda name: [(7, 1, 0, hand)])
+    assert not little.sentences and little.position is None and not little.difference
+
+
+def test_the_coach_is_quoted_once_there_are_two_periods_to_compare() -> None:
+    def told(*agreement: tuple[int, float]) -> str:
+        return Learning("level-1", "Ann", 99, list(agreement), [], 0, None, [], None).coached
+
+    both = told((20, 0.85), (20, 0.9), (3, 0.5))
+    assert "85 %" in both and "90 %" in both and "50 %" not in both
+    assert "coach" not in told((20, 0.85)) and "coach" not in told((20, 0.85), (3, 0.5))
 
 
 def test_the_command_says_the_same_as_json(level, tmp_path, capsys):

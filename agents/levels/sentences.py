@@ -16,10 +16,11 @@ import numpy as np
 
 from agents.arena.series import play_series
 from agents.deal_streams import Domain
+from agents.display_names import display_opponent
 from agents.estimates import Estimate, ratio
 from agents.levels.choice import choose, describe
 from agents.levels.features import FEATURES, NUM_WEIGHTS
-from agents.levels.level import Level
+from agents.levels.level import AGREEMENT_HANDS, Level
 from agents.levels.matched import PersonRating, person_rating
 from agents.levels.memory import Memory, Milestone, read_learned, read_milestones, read_opponents, write_points
 from agents.levels.opponents import shipped_prior
@@ -29,6 +30,7 @@ from ginenv.engine.actions import PHASE_DISCARD, action_name
 from ginenv.engine.cards import card_name, cards_of
 from ginenv.engine.state import NO_CARD
 from ginenv.hands.hand import Hand
+from ginenv.view.wording import what_it_does, what_to_do
 
 # A person's finished hands, the last first: the id of the game, the number of the hand in it, the person's seat, and the hand.
 HandsOnRecord = Callable[[str], Sequence[tuple[int, int, int, Hand]]]
@@ -96,6 +98,8 @@ class Position:
         cards: those that the level holds, and the upcard.
         installed: what it does most often as installed.
         now: what it does most often against this person.
+        would: the first in words that follow "would".
+        does: the second in words that follow "it".
     """
 
     game: int
@@ -104,6 +108,8 @@ class Position:
     cards: str
     installed: str
     now: str
+    would: str
+    does: str
 
 
 @dataclass(frozen=True)
@@ -119,7 +125,8 @@ class Learning:
         hands_shown: hands of the person that it has learned from.
         rating: the person's rating, if the level is ``matched``.
         sentences: what the person does, the surest first.
-        position: one where the level now plays otherwise, of the hands on record; ``None`` if there is none.
+        position: one where the level now plays otherwise, of the hands on record; ``None`` if there is none, or if so little is known
+            of the person that there are no sentences.
     """
 
     level: str
@@ -136,24 +143,32 @@ class Learning:
     def coached(self) -> str:
         """What it has learned of the game, in words."""
         if not self.hands:
-            return f"{self.level} has learned nothing of the game yet: it plays as installed."
-        first, last = self.agreement[0][1], self.agreement[-1][1]
-        changed = f" It {', '.join(self.changes)} than it used to." if self.changes else ""
-        return (
-            f"It has learned from {_hands(self.hands)} of everybody. Of 100 of its choices, its coach, the network at full strength, would "
-            f"have made {100 * first:.0f} at first, and {100 * last:.0f} of late.{changed}"
-        )
+            return f"{self._name} has learned nothing of the game yet: it plays as installed."
+        words = f"It has learned from {_hands(self.hands)} of everybody."
+        periods = [share for hands, share in self.agreement if hands >= AGREEMENT_HANDS]
+        if len(periods) > 1:
+            words += (
+                f" Its coach, the network at full strength, would have made {100 * periods[0]:.0f} % of the choices that it made in the "
+                f"first {AGREEMENT_HANDS} of these hands, and {100 * periods[-1]:.0f} % of those in the last {AGREEMENT_HANDS}."
+            )
+        return f"{words} It {', '.join(self.changes)} than it used to." if self.changes else words
 
     @property
     def difference(self) -> str:
-        """Where it plays otherwise because of the person, or why nowhere, in words."""
+        """Where it plays otherwise because of the person, or why nowhere, in words; empty where little is known of the person."""
+        if not self.sentences:
+            return ""
         if self.position is None:
-            return f"No hand of {self.opponent} is on record in which {self.level} would now play otherwise because of {self.opponent}."
+            return f"No hand of {self.opponent} is on record in which {self._name} would now play otherwise because of {self.opponent}."
         at = self.position
         return (
-            f"In hand {at.hand} of game {at.game}, move {at.move}, with {at.cards}, {self.level} as installed would most often "
-            f"{at.installed}; against {self.opponent} now {at.now}."
+            f"Hand {at.hand} of game {at.game}, move {at.move}, with {at.cards}: as installed, {self._name} would most often {at.would} "
+            f"here; against {self.opponent} it now {at.does}."
         )
+
+    @property
+    def _name(self) -> str:
+        return display_opponent(self.level)
 
     def to_json(self) -> dict[str, Any]:
         """All of it as values that ``json`` writes."""
@@ -185,7 +200,7 @@ def what_is_learned(
         shown = int(memory.opponents.records["hands"][0])
         rating = person_rating(home, name) if level.dial is not None else None
         sentences = sentences_about(memory.opponents.records[0]) if shown else []
-        position = _position(player, memory, hands(name)) if shown and level.dial is None else None
+        position = _position(player, memory, hands(name)) if sentences and level.dial is None else None
         found.append(Learning(level.name, name, *coached, shown, rating, sentences, position))
     return found
 
@@ -244,8 +259,9 @@ def _position(player: LevelPlayer, memory: Memory, hands: Sequence[tuple[int, in
     cards = " ".join(map(card_name, cards_of(int(view["hand"]))))
     if view["upcard"] != NO_CARD and phase != PHASE_DISCARD:
         cards += f" and the upcard {card_name(int(view['upcard']))}"
-    before_it, now_it = (action_name(int(actions[best]), phase) for actions in (installed, now))
-    return Position(*places[best], cards, before_it, now_it)
+    as_installed, as_now = int(installed[best]), int(now[best])
+    names = action_name(as_installed, phase), action_name(as_now, phase)
+    return Position(*places[best], cards, *names, what_to_do(as_installed, view), what_it_does(as_now, view))
 
 
 def most_often(player: LevelPlayer, views: np.ndarray, biases: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -311,7 +327,7 @@ def describe_learning(
     """
     everything = what_is_learned(home, level, opponent, hands)
     if not everything:
-        return f"{level.name} has learned nothing yet; it plays as installed."
+        return f"{display_opponent(level.name)} has learned nothing yet; it plays as installed."
     lines = [] if level.dial is not None else [everything[0].coached]
     for found in everything:
         name = found.opponent
@@ -322,6 +338,6 @@ def describe_learning(
             continue
         lines.append(f"{name}: {_hands(found.hands_shown)} shown{'' if found.sentences else '; little is known yet'}.")
         lines += [f"  {name} {sentence}." for sentence in found.sentences]
-        if level.dial is None:
+        if level.dial is None and found.difference:
             lines.append(f"  {found.difference}")
     return "\n".join(lines)

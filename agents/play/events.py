@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from agents.play.moves import action_words, count
+from agents.play.moves import count
 from ginenv.engine.actions import KNOCK, PASS, PHASE_SPREAD, PHASE_UPCARD, STOCK, UPCARD
 from ginenv.engine.cards import card_name, format_cards
 from ginenv.engine.engine import NO_CARD, End
@@ -12,6 +12,7 @@ from ginenv.engine.melds import deadwood
 from ginenv.engine.outcome import Outcome
 from ginenv.hands.hand import Hand
 from ginenv.view.history import M_DISCARD, M_DRAW, M_FORCED_DRAW, M_PASS, M_TAKE, read_moves
+from ginenv.view.wording import what_it_does
 
 # What a player says who has not knocked and against whom nobody has.
 _DRAWN = {
@@ -56,7 +57,7 @@ def tell(events: list[Event], before: Any, action: int, hand: Hand, seat: int, t
             return
         # A knock that the rules turn into a discard is the other's own affair.
         action = action % KNOCK if hand.warned else action
-        words, kind = f"{action_words(action, before)}.", "take" if action == UPCARD else "opponent"
+        words, kind = f"{what_it_does(action, before)}.", "take" if action == UPCARD else "opponent"
         if events and events[-1].kind in ("take", "opponent"):
             start, kind = events.pop()
             events.append(Event(f"{start[:-1]} and {words}", kind))

@@ -12,6 +12,7 @@ from ginenv.engine.engine import NO_CARD
 from ginenv.engine.melds import MAX_ARRANGEMENTS, deadwood, nth_arrangement
 from ginenv.engine.rules import Rules
 from ginenv.errors import GinError
+from ginenv.view.wording import gin_name
 
 # What each command is called in a sentence.
 _VERBS = {
@@ -30,30 +31,6 @@ _VERBS = {
 def count(number: int, noun: str = "point") -> str:
     """``1 point``, ``2 points``."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def gin_name(view: Any) -> str:
-    """What gin is called if the seat of a view (one record of ``VIEW``) goes gin in this turn: big gin where all its cards are melded."""
-    return "big gin" if view["rules"]["big_gin_bonus"] and not deadwood(int(view["hand"])) else "gin"
-
-
-def action_words(action: int, view: Any) -> str:
-    """An action by the seat of a view (one record of ``VIEW``), as a clause without a subject, such as ``discards the 7C``."""
-    phase = PHASE_NAMES[int(view["phase"])]
-    if action == PASS:
-        return "is done laying off" if phase == "layoff" else f"passes on the {card_name(int(view['upcard']))}"
-    if action == UPCARD:
-        return f"takes the {card_name(int(view['upcard']))} from the pile"
-    if action == STOCK:
-        return "draws from the stock"
-    if phase == "spread":
-        return "chooses how to spread"
-    if phase == "layoff":
-        return f"lays off the {card_name(action)}"
-    card = action % KNOCK
-    gin = not deadwood(int(view["hand"]) & ~(1 << card))
-    verb = "discards" if action < KNOCK else f"goes {gin_name(view)} with" if gin else "knocks with"
-    return f"{verb} the {card_name(card)}"
 
 
 class Turn:

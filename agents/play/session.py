@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from agents.display_names import display_opponent, display_rules
 from agents.play.allowed import check_allowed, names_for_all
-from agents.play.display_names import display_opponent, display_rules
 from agents.play.events import Event, tell
 from agents.play.game import Game
 from agents.play.hand_order import by_options, laid_out, moved_card

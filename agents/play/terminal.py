@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.text import Text
 from tyro.conf import arg
 
-from agents.play.display_names import display_rules
+from agents.display_names import display_rules
 from agents.play.hints import load_analyst
 from agents.play.moves import Turn, count
 from agents.play.options import variation

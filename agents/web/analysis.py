@@ -10,8 +10,8 @@ from markupsafe import Markup
 from starlette.responses import Response
 
 from agents.analysis import KINDS, Decision, HandAnalysis, Mistake
+from agents.display_names import display_opponent
 from agents.levels.level import NAMES
-from agents.play.display_names import display_opponent
 from agents.play.moves import count
 from agents.play.review import analyse_games, analysed, analysed_hands, mistakes, shared_analyst
 from agents.web.pages import belief_map, table_picture

@@ -8,11 +8,11 @@ from urllib.parse import urlencode
 import numpy as np
 from starlette.responses import Response
 
+from agents.display_names import display_opponent
 from agents.estimates import Estimate, weighted
 from agents.levels.level import MATCHED, NAMES, load_level
 from agents.levels.memory import Milestone, reset_level
 from agents.levels.sentences import Learning, measure_strength, strength_in_words, what_is_learned
-from agents.play.display_names import display_opponent
 from agents.play.options import opponent_name
 from agents.play.store import Home, PlayerFile
 from agents.rating import shipped_ladder

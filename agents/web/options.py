@@ -6,9 +6,9 @@ import dataclasses
 
 from starlette.responses import Response
 
+from agents.display_names import preset_words
 from agents.levels.level import MATCHED
 from agents.play.allowed import names_for_all
-from agents.play.display_names import preset_words
 from agents.play.options import Options, choices, preset_of
 from agents.web.pages import BACKS
 from agents.web.request import Request

@@ -12,7 +12,7 @@ import numpy as np
 from jinja2 import Environment
 from markupsafe import Markup, escape
 
-from agents.play.display_names import display_opponent, display_rules
+from agents.display_names import display_opponent, display_rules
 from agents.play.moves import count
 from agents.reports.pages import environment
 from ginenv.engine.cards import RANKS, SUIT_SYMBOLS, card_name, parse_card

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from starlette.responses import Response
 
+from agents.display_names import display_opponent
 from agents.levels.level import NAMES
-from agents.play.display_names import display_opponent
 from agents.play.play_on import play_on
 from agents.web.form_fields import integer_field
 from agents.web.request import Request

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from starlette.responses import Response
 
-from agents.play.display_names import display_rules
+from agents.display_names import display_rules
 from agents.play.options import variation
 from agents.play.practice import EVERYBODY, KINDS, MINE, Answer, Exercise, Practice, wait_words
 from agents.play.review import shared_analyst

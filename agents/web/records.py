@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
+from agents.display_names import display_opponent
 from agents.levels.level import NAMES
-from agents.play.display_names import display_opponent
-from agents.play.moves import action_words
 from agents.web.form_fields import integer_field
 from agents.web.pages import table_picture
 from agents.web.request import Request
+from ginenv.view.wording import what_it_does
 
 _RECORDS_SHOWN = 200
 
@@ -56,7 +56,7 @@ def replay(request: Request) -> Response:
     if hand.outcome:
         words = hand.outcome.describe(names)
     elif played < len(history):
-        words = f"{names[hand.turn]} {action_words(history[played], hand.view()[0])}."
+        words = f"{names[hand.turn]} {what_it_does(history[played], hand.view()[0])}."
     shown = {
         "address": f"/replay?record={number}",
         "at": at,

@@ -6,7 +6,7 @@ from markupsafe import Markup
 from matplotlib.ticker import MaxNLocator
 from starlette.responses import Response
 
-from agents.play.display_names import display_opponent, display_rules
+from agents.display_names import display_opponent, display_rules
 from agents.play.review import mistakes_by_hand
 from agents.play.skill import standing
 from agents.play.statistics import Tally

@@ -8,7 +8,6 @@ from starlette.responses import Response
 
 from agents.play.events import last_turns, remark
 from agents.play.hand_order import in_suits, meld_names, melds_of_cards, melds_of_view
-from agents.play.moves import gin_name
 from agents.play.options import variation
 from agents.web.pages import BACKS
 from agents.web.request import Request
@@ -17,6 +16,7 @@ from ginenv.engine.actions import KNOCK, PASS, STOCK, UPCARD
 from ginenv.engine.cards import card_name, cards_of, mask_of
 from ginenv.engine.engine import NO_CARD, End
 from ginenv.engine.melds import points_of
+from ginenv.view.wording import gin_name
 
 # Hands that end in a way that is felt, and how the page calls that.
 _FANFARES = {End.GIN: "Gin", End.BIG_GIN: "Big gin", End.UNDERCUT: "Undercut"}

@@ -8,19 +8,27 @@ from dataclasses import dataclass
 import numpy as np
 
 from ginenv.engine.actions import (
+    KNOCK,
+    PASS,
     PHASE_DISCARD,
     PHASE_DRAW,
     PHASE_LAYOFF,
+    PHASE_NAMES,
     PHASE_OVER,
     PHASE_SPREAD,
     PHASE_UPCARD,
     PHASE_WALL,
+    STOCK,
+    UPCARD,
 )
 from ginenv.engine.cards import card_name, card_value, cards_of
 from ginenv.engine.engine import NO_CARD, NOBODY, End
-from ginenv.engine.melds import best_spread, is_run
+from ginenv.engine.melds import best_spread, deadwood, is_run
 from ginenv.engine.outcome import END_WORDS
 from ginenv.view.history import M_DRAW, M_FORCED_DRAW, M_TAKE, read_moves
+
+# Verbs whose third person is not made with an s alone.
+_DOES = {"be": "is", "go": "goes", "pass": "passes"}
 
 
 @dataclass(frozen=True)
@@ -144,3 +152,33 @@ def ending_words(view: np.void, opponent: str) -> str:
     if points:
         words += f": {abs(points)} points to {'you' if points > 0 else opponent}"
     return words
+
+
+def gin_name(view: np.void) -> str:
+    """What gin is called if the seat of a view goes gin in this turn: big gin where all its cards are melded."""
+    return "big gin" if view["rules"]["big_gin_bonus"] and not deadwood(int(view["hand"])) else "gin"
+
+
+def what_to_do(action: int, view: np.void) -> str:
+    """An action by the seat of a view, as advice: ``discard the 7C``, ``take the 7C from the pile``."""
+    phase = PHASE_NAMES[int(view["phase"])]
+    if action == PASS:
+        return "be done laying off" if phase == "layoff" else f"pass on the {card_name(int(view['upcard']))}"
+    if action == UPCARD:
+        return f"take the {card_name(int(view['upcard']))} from the pile"
+    if action == STOCK:
+        return "draw from the stock"
+    if phase == "spread":
+        return "choose how to spread"
+    if phase == "layoff":
+        return f"lay off the {card_name(action)}"
+    card = action % KNOCK
+    gin = not deadwood(int(view["hand"]) & ~(1 << card))
+    verb = "discard" if action < KNOCK else f"go {gin_name(view)} with" if gin else "knock with"
+    return f"{verb} the {card_name(card)}"
+
+
+def what_it_does(action: int, view: np.void) -> str:
+    """The same as a clause without a subject, such as ``discards the 7C``."""
+    verb, space, rest = what_to_do(action, view).partition(" ")
+    return f"{_DOES.get(verb, verb + 's')}{space}{rest}"
