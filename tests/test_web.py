@@ -168,7 +168,7 @@ def test_the_pile_and_what_was_taken_are_shown_only_if_wished(guest):
     ann.get("/table")
     ann.do(do="pass")
     shown = plain(ann.do(card="3D"))
-    assert "Formula takes the 3♦ from the pile and discards" in shown and "last taken: 3♦ by Formula" in shown
+    assert "Formula takes the 3♦ from the pile and discards" in shown and "last: Formula took the 3♦" in shown
     assert "taken by the opponent" not in shown
     ann.person.session.set_option("memory", "on")
     shown = ann.get("/table")

@@ -8,10 +8,12 @@ import pytest
 
 from agents.estimates import weighted
 from agents.play.store import Home
+from agents.web.pages import with_symbols
 from agents.web.people import People
 from ginenv.engine.rules import PRESETS
 from ginenv.hands.hand import Match
 from ginenv.tables.players import make_player
+from ginenv.view.wording import what_to_do
 from tests.support.hidden import redeal_hidden
 from tests.support.web_scenes import Guest, attribute, browser_of, plain
 
@@ -162,6 +164,11 @@ def test_a_hand_is_analysed_stepped_through(guest, few_worlds):
     analysed(ann, "/analysis")
     shown = analysed(ann, f"/analysis?game={game.id}&hand={number}&move=3")
     assert f"move 3. {'Ann' if hand.after(2).turn == 0 else 'Formula'}:" in plain(shown)
+    # The headline names cards, and a mark stands behind the move that it is about.
+    before = hand.after(2)
+    played = with_symbols(what_to_do(hand.history[2], before.view(before.turn)[0]))
+    heading = shown.split('id="decision"')[1].partition("</h2>")[0]
+    assert f"<em>{played}</em>" in heading and 'class="mark' not in heading.partition("expert")[2]
     # The true hand stands beside the belief: as many frames as cards that are hidden or known.
     hand_cards = int(hand.after(2).state["hands"][0, 1 - hand.after(2).turn])
     assert shown.count('class="in-hand"') == hand_cards.bit_count()

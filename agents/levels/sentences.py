@@ -162,8 +162,8 @@ class Learning:
             return f"No hand of {self.opponent} is on record in which {self._name} would now play otherwise because of {self.opponent}."
         at = self.position
         return (
-            f"Hand {at.hand} of game {at.game}, move {at.move}, with {at.cards}: as installed, {self._name} would most often {at.would} "
-            f"here; against {self.opponent} it now {at.does}."
+            f"In hand {at.hand} of game {at.game}, move {at.move}, it held {at.cards}. As installed, {self._name} would most often "
+            f"{at.would} here; against {self.opponent} it now {at.does}."
         )
 
     @property
@@ -258,7 +258,7 @@ def _position(player: LevelPlayer, memory: Memory, hands: Sequence[tuple[int, in
     view, phase = seen[best], int(seen[best]["phase"])
     cards = " ".join(map(card_name, cards_of(int(view["hand"]))))
     if view["upcard"] != NO_CARD and phase != PHASE_DISCARD:
-        cards += f" and the upcard {card_name(int(view['upcard']))}"
+        cards += f", and the upcard was {card_name(int(view['upcard']))}"
     as_installed, as_now = int(installed[best]), int(now[best])
     names = action_name(as_installed, phase), action_name(as_now, phase)
     return Position(*places[best], cards, *names, what_to_do(as_installed, view), what_it_does(as_now, view))

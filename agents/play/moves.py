@@ -6,13 +6,13 @@ from typing import Any
 
 from agents.play.hand_order import in_suits
 from agents.play.options import GR, preset_of, variation
-from ginenv.engine.actions import KNOCK, PASS, PHASE_NAMES, STOCK, UPCARD
+from ginenv.engine.actions import KNOCK, PASS, PHASE_NAMES, STOCK, UPCARD, parse_action
 from ginenv.engine.cards import card_name, cards_of, format_cards, mask_of
 from ginenv.engine.engine import NO_CARD
 from ginenv.engine.melds import MAX_ARRANGEMENTS, deadwood, nth_arrangement
 from ginenv.engine.rules import Rules
 from ginenv.errors import GinError
-from ginenv.view.wording import gin_name
+from ginenv.view.wording import gin_name, what_to_do
 
 # What each command is called in a sentence.
 _VERBS = {
@@ -31,6 +31,16 @@ _VERBS = {
 def count(number: int, noun: str = "point") -> str:
     """``1 point``, ``2 points``."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def in_words(action: str, view: Any) -> str:
+    """An action of an analysis, such as ``take``, as advice that names the card: ``take the 7C from the pile``.
+
+    Args:
+        action: its name; a way to spread, which has a number alone, stays as it is.
+        view: one record of ``VIEW``, of the seat that is to move.
+    """
+    return action if action.startswith("spread") else what_to_do(parse_action(action), view)
 
 
 class Turn:

@@ -329,13 +329,13 @@ class Session:
 
     @property
     def last_taken(self) -> str:
-        """The last card taken in this hand and who took it: ``stock by you``, or nothing."""
+        """The last card taken in this hand and by whom: ``you drew from the stock``, ``Formula took the 7C``, or nothing."""
         taken = last_draw(self.view)
         if taken is None:
             return ""
         seat, card = taken
-        what = "stock" if card == NO_CARD else card_name(card)
-        return f"{what} by {self.theirs if seat else 'you'}"
+        what = "drew from the stock" if card == NO_CARD else f"took the {card_name(card)}"
+        return f"{self.theirs if seat else 'you'} {what}"
 
     @property
     def verdict(self) -> str:

@@ -16,7 +16,7 @@ from tyro.conf import arg
 
 from agents.display_names import display_rules
 from agents.play.hints import load_analyst
-from agents.play.moves import Turn, count
+from agents.play.moves import Turn, count, in_words
 from agents.play.options import variation
 from agents.play.session import Session
 from agents.play.skill import standing
@@ -304,7 +304,7 @@ def practise(terminal: Terminal, home: Home, player: str, kind: str = "", whose:
             decision = answer.decision
             verdict = "Right" if answer.right else f"Not the best: {decision.played}"
             cost = f", which costs {answer.cost}" * bool(answer.cost)
-            terminal.say(f"{verdict}{cost}. The expert: {decision.best}. {decision.reason}")
+            terminal.say(f"{verdict}{cost}. The expert: {in_words(decision.best, view)}. {decision.reason}")
             terminal.say(f"It comes again in {wait_words(answer.due)}.")
         terminal.say("Nothing is due now.")
     progress = practice.progress()

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from agents.analysis import KINDS, Decision, HandAnalysis, Mistake
 from agents.display_names import display_opponent
 from agents.levels.level import NAMES
-from agents.play.moves import count
+from agents.play.moves import count, in_words
 from agents.play.review import analyse_games, analysed, analysed_hands, mistakes, shared_analyst
 from agents.web.pages import belief_map, table_picture
 from agents.web.request import Request
@@ -64,6 +64,10 @@ class _Hand:
     def before(self, move: int) -> Hand:
         """The hand as it was before a move."""
         return self.hand.after(min(max(move - 1, 0), len(self.hand.history)))
+
+    def in_words(self, decision: Decision, action: str) -> str:
+        """An action of a decision's seat, with the card that it takes or plays."""
+        return in_words(action, self.before(decision.move).view(decision.seat)[0])
 
     def picture(self, position: Hand, seat: int) -> Markup:
         """A position as a seat sees it, with the opponent's cards open."""

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from starlette.responses import Response
 
 from agents.display_names import display_rules
+from agents.play.moves import in_words
 from agents.play.options import variation
 from agents.play.practice import EVERYBODY, KINDS, MINE, Answer, Exercise, Practice, wait_words
 from agents.play.review import shared_analyst
@@ -66,6 +67,7 @@ def practice(request: Request) -> Response:
         owners=_OWNERS,
         exercise=exercise,
         answered=answered,
+        in_words=in_words,
         progress=practice.progress(),
         skill=standing(request.people.home, person.name),
         **values,
