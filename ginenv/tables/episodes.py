@@ -23,7 +23,9 @@ from ginenv.errors import (
     IllegalActionError,
     UnknownNameError,
     check_choice,
+    did_you_mean,
     must_be,
+    quoted,
     unknown_name,
 )
 from ginenv.tables.episode_kernels import (
@@ -64,7 +66,10 @@ class TableOptions(TypedDict, total=False):
 
 
 def names_its_options(init: Callable[_P, None]) -> Callable[_P, None]:
-    """Lets the ``__init__`` of an environment refuse an unknown option with ``UnknownNameError``, which lists those that it has."""
+    """Lets the ``__init__`` of an environment refuse an unknown option with a ``TypeError`` that lists those that it has.
+
+    Its words begin as Python's own do: by these, TorchRL finds out whether an environment has a ``frameskip``.
+    """
     named = inspect.signature(init).parameters.values()
     known = [each.name for each in named if each.kind is each.POSITIONAL_OR_KEYWORD and each.name != "self"]
     if any(each.kind is each.VAR_KEYWORD for each in named):
@@ -74,7 +79,8 @@ def names_its_options(init: Callable[_P, None]) -> Callable[_P, None]:
     def checked(*args: _P.args, **options: _P.kwargs) -> None:
         for name in options:
             if name not in known:
-                raise UnknownNameError(unknown_name("option", name, known))
+                unexpected = f"{type(args[0]).__name__}() got an unexpected keyword argument {quoted(name)}"
+                raise TypeError(f"{unexpected}{did_you_mean(name, known)} (options: {', '.join(sorted(known))})")
         init(*args, **options)
 
     return checked
