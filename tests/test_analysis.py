@@ -404,3 +404,9 @@ def test_gin_analyse_prints_what_was_found(home, hand, tmp_path, capsys):
 def test_what_gin_analyse_cannot_do_is_one_sentence(home: Home, arguments: str, facts: str) -> None:
     with refuses(SystemExit, "gin analyse", *facts.split()):
         run("gin", "analyse", ["--home", str(home.path), "--worlds", "8", *arguments.split()])
+
+
+def test_whoever_has_not_finished_a_hand_is_told_so(tmp_path: Path) -> None:
+    Home(tmp_path).create("Ann").close()
+    with refuses(SystemExit, "gin analyse", "finished"):
+        run("gin", "analyse", ["--home", str(tmp_path)])
