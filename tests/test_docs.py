@@ -21,8 +21,7 @@ import yaml
 
 import ginenv
 from agents.cli import COMMANDS
-from benchmarks import descriptions, tables
-from benchmarks.markdown import Rows
+from benchmarks import descriptions, markdown, tables
 from tests.support.compilers import STAND_INS, need
 from tests.support.pages import PAGES, ROOT, Block, blocks_of, run_gin
 
@@ -152,13 +151,13 @@ def test_every_table_of_results_names_a_command_that_there_is() -> None:
 
 
 def test_a_table_has_a_row_for_every_place_and_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "RESULTS", tmp_path)
+    monkeypatch.setattr(markdown, "RESULTS", tmp_path)
     share = {"mean": 0.5, "low": 0.25, "high": 0.75}
     for name, games in (("new-b", 2000), ("new-a", 10)):
         hands = {"100": {"share": share}, "7": {"share": share}}
         (tmp_path / f"{name}.json").write_text(json.dumps({"games": games, "players": [{"hands": hands}]}))
     cells = "{name} {key} | {games:,} | {share:percent} | {share[mean]:.1%} | {share:points}"
-    rows = Rows("new-*", cells, "players/*/hands/*")
+    rows = markdown.Rows("new-*", cells, "players/*/hands/*")
     figures = "50.0 % (25.0 to 75.0) | 50.0 % | +0.50 (+0.25 to +0.75) |"
     assert list(rows.lines()) == [
         f"| {name} {hands} | {games} | {figures}"
