@@ -302,6 +302,8 @@ def test_a_friend_is_invited_and_the_score_sheet_stays_where_it_is(table, sit, a
     ann = sit(there, width=width, height=height, color_scheme=scheme, bypass_csp=True)
     page = ann.page
     page.goto(there.entrance)
+    # On a phone the bar with the button may lie over it until one scrolls.
+    page.locator("[value=friend]").evaluate("it => it.scrollIntoView({block: 'center'})")
     page.check("[value=friend]", force=True)
     page.select_option("#place", "network")
     page.click("button:has-text('Begin a game')")
