@@ -16,8 +16,10 @@ from agents.levels.memory import (
     Profile,
     profile_path,
     read_learned,
+    read_milestones,
     read_opponents,
     reset_level,
+    write_points,
 )
 from agents.levels.player import LevelPlayer
 from agents.levels.sentences import describe_learning, what_is_learned
@@ -61,6 +63,17 @@ def test_learning_is_reloaded_described_and_reset(level: Level, tmp_path: Path) 
     assert "nothing yet" in describe_learning(home, level)
     assert (play_with_profile(level, home, 25) == before).all()
     assert "nothing" in reset_level(tmp_path / "b", level)
+
+
+def test_points_of_milestones_stay_whoever_writes_those_of_others(level: Level, tmp_path: Path) -> None:
+    play_with_profile(level, tmp_path, 25)
+    first, then = read_milestones(tmp_path, level)
+    found = [(1.0, 0.5, 1.5), (2.0, 1.5, 2.5)]
+    measured = [one.model_copy(update={"points": points}) for one, points in zip((first, then), found, strict=True)]
+    write_points(tmp_path, level, measured[:1])
+    # Whoever has read them before measures another one.
+    write_points(tmp_path, level, [first, measured[1]])
+    assert [one.points for one in read_milestones(tmp_path, level)] == found
 
 
 def test_a_level_that_has_learned_is_copied_loaded_and_goes_on(level: Level, tmp_path: Path) -> None:

@@ -230,7 +230,7 @@ def read_milestones(home: Path, level: Level) -> list[Milestone]:
 
 
 def write_points(home: Path, level: Level, measured: list[Milestone]) -> None:
-    """Stores the points of milestones, as far as the level has not been reset meanwhile.
+    """Stores the points of milestones, as far as the level has not been reset meanwhile; those of others stay.
 
     Raises:
         LevelError: if the file is damaged.
@@ -238,8 +238,11 @@ def write_points(home: Path, level: Level, measured: list[Milestone]) -> None:
     path = profile_path(home, level)
     with FileLock(path.with_suffix(".lock"), mode=0o600):
         file = _read(path, level.name)
-        points = {(one.hands, *one.biases): one.points for one in measured}
-        update = [one.model_copy(update={"points": points.get((one.hands, *one.biases))}) for one in file.milestones]
+        points = {(one.hands, *one.biases): one.points for one in measured if one.points is not None}
+        update = [
+            one.model_copy(update={"points": points.get((one.hands, *one.biases), one.points)})
+            for one in file.milestones
+        ]
         if update:
             write_json(path, file.model_copy(update={"milestones": update}).model_dump(), private=True)
 
