@@ -12,6 +12,7 @@ from agents.analysis import KINDS, Analyst, HandAnalysis, deal_and_play, read_ha
 from agents.analysis.marks import kind_of, mark_of
 from agents.arena.hand_value import shipped_value
 from agents.cli import run
+from agents.play.moves import in_words
 from agents.play.review import analyse_games, analysed, mistakes, mistakes_by_hand
 from agents.play.store import Home
 from ginenv.engine.actions import (
@@ -381,8 +382,14 @@ def test_gin_analyse_prints_what_was_found(home, hand, tmp_path, capsys):
     text = " ".join(capsys.readouterr().out.split())
     assert "hand 1, Ann 0, formula 0" in text and "percent of the game" in text and "luck of the draws" in text
     assert re.search(
-        r"Discard [2-9TJQKA][SHCD]: taken in \d+ % of the opponent's possible hands, for a knock or gin in \d+ %", text
+        r"Discard the [2-9TJQKA][SHCD]: taken in \d+ % of the opponent's possible hands, for a knock or gin in \d+ %",
+        text,
     )
+    # As the browser says it, with the card that is taken or passed on.
+    ended = next(hand for hand in home.record(game.id).hands if hand.is_over)
+    for each in (mistake.decision for mistake in HandAnalysis.from_json(shown).mistakes()):
+        view = ended.after(each.move - 1).view(each.seat)[0]
+        assert f": {in_words(str(each.played), view)} (" in text and f"Better: {in_words(each.best, view)}. " in text
     run("gin", "analyse", [*common, "--mistakes"])
     text = capsys.readouterr().out
     assert "discard (" in text and "Ann: " in text

@@ -18,10 +18,12 @@ from rich.table import Table
 from agents.analysis import KINDS, MARKS, WORLDS, Analyst, HandAnalysis, read_hands
 from agents.analysis.findings import GAME
 from agents.config import Config
+from agents.play.moves import in_words
 from agents.play.review import analyse_games, analysed, mistakes
 from agents.play.store import Home, default_home
 from agents.reports.terminal import plain_console, progress_bar
 from ginenv.errors import GinError
+from ginenv.hands.hand import Hand
 
 _SIGNS = {"doubtful": "?!", "error": "?", "blunder": "??", "unclear": "~"}
 _STYLES = {"doubtful": "yellow", "error": "red", "blunder": "bold red", "unclear": "dim"}
@@ -65,20 +67,22 @@ def analyse(config: AnalyseConfig) -> None:
         return
     names, hands = _hands(config, analyst, beside)
     if config.as_json:
-        print(json.dumps({"names": names, "hands": [found.to_json() for found in hands]}, indent=2))
+        print(json.dumps({"names": names, "hands": [found.to_json() for _, found in hands]}, indent=2))
         return
-    for found in hands:
+    for hand, found in hands:
         answer.print(_hand_table(found, names))
-        for line in _lines(found, names):
+        for line in _lines(hand, found, names):
             answer.print(line, highlight=False, markup=False)
 
 
-def _hands(config: AnalyseConfig, analyst: Analyst, beside: Console) -> tuple[tuple[str, str], list[HandAnalysis]]:
-    """The names of the seats, and the analyses asked for."""
+def _hands(
+    config: AnalyseConfig, analyst: Analyst, beside: Console
+) -> tuple[tuple[str, str], list[tuple[Hand, HandAnalysis]]]:
+    """The names of the seats, and the hands asked for with their analyses."""
     if config.subject:
         subject = read_hands(" ".join(config.subject))
-        names, count = subject.names, len(subject.hands)
-        analyse_hand: Callable[[int], HandAnalysis] = lambda number: analyst.hand(subject.hands[number - 1], number)  # noqa: E731
+        names, played = subject.names, subject.hands
+        analyse_hand: Callable[[int], HandAnalysis] = lambda number: analyst.hand(played[number - 1], number)  # noqa: E731
     else:
         home = _home(config)
         games = home.games(_player(home, config.player))
@@ -89,15 +93,15 @@ def _hands(config: AnalyseConfig, analyst: Analyst, beside: Console) -> tuple[tu
         if config.game is not None and config.game > len(games):
             raise GinError(f"there is no record {config.game}; the records are numbered 1 to {len(games)}")
         game = games[config.game - 1 if config.game else -1]
-        names, count = game.names, game.hands
+        names, played = game.names, [hand for hand in home.record(game.id).hands if hand.is_over]
         analyse_hand = lambda number: analysed(home, game.id, number, analyst)  # noqa: E731
-    if config.hand is not None and config.hand > count:
-        raise GinError(f"there is no hand {config.hand}; the hands are 1 to {count}")
-    numbers = range(1, count + 1) if config.hand is None else [config.hand]
-    found = []
+    if config.hand is not None and config.hand > len(played):
+        raise GinError(f"there is no hand {config.hand}; the hands are 1 to {len(played)}")
+    numbers = range(1, len(played) + 1) if config.hand is None else [config.hand]
+    found: list[tuple[Hand, HandAnalysis]] = []
     with progress_bar(beside, len(numbers), "hands") as tick:
         for number in numbers:
-            found.append(analyse_hand(number))
+            found.append((played[number - 1], analyse_hand(number)))
             tick(len(found))
     return names, found
 
@@ -145,16 +149,19 @@ def _hand_table(found: HandAnalysis, names: tuple[str, str]) -> Table:
     return table
 
 
-def _lines(found: HandAnalysis, names: tuple[str, str]) -> Iterator[str]:
+def _lines(hand: Hand, found: HandAnalysis, names: tuple[str, str]) -> Iterator[str]:
     """For each mistake, the costliest first, what would have been better and why; for each side what decisions cost and luck brought."""
     factor, unit, of_all = (100, " %", " % of the game") if found.unit == GAME else (1, " points", " points")
     for each in found.mistakes():
         at, times = each.decision, f", {len(each.moves)} times" * (len(each.moves) > 1)
+        view = hand.after(at.move - 1).view(at.seat)[0]
+        words = {one.action: in_words(one.action, view) for one in at.candidates}
         compared = [one for one in at.candidates if one.risk and one.action in (at.played, at.best)]
         # Not ``capitalize``, which would write a card in small letters.
-        risks = "".join(f" {one.action[0].upper()}{one.action[1:]}: {one.risk}." for one in compared)
+        risks = "".join(f" {words[one.action][0].upper()}{words[one.action][1:]}: {one.risk}." for one in compared)
         cost = f"{_SIGNS[at.mark]} {factor * (at.loss or 0.0):.1f}{unit}{times}"
-        yield f"move {at.move}, {names[at.seat]}: {at.played} ({cost}). Better: {at.best}. {at.reason}{risks}"
+        played, best = words[at.played or ""], words[at.best]
+        yield f"move {at.move}, {names[at.seat]}: {played} ({cost}). Better: {best}. {at.reason}{risks}"
     for name, side in zip(names, found.sides, strict=True):
         luck = "" if side.luck is None else f"; luck of the draws {factor * side.luck:+.1f}{of_all}"
         yield f"{name}: {side.decisions} decisions cost {factor * side.loss:.1f}{of_all} ({side.marks_text}){luck}"
