@@ -75,9 +75,12 @@ def _run_page(page: Path, place: Path, monkeypatch: pytest.MonkeyPatch, with_slo
     if not (place / "examples").exists():
         (place / "examples").symlink_to(ROOT / "examples")
     names: dict[str, Any] = {"__name__": page.stem}
-    for block in blocks_of(page):
-        if not block.note.startswith("elsewhere") and (with_slow or block.note != "slow"):
-            _run_block(page, block, place, names)
+    with open(os.devnull) as nothing:
+        # Whatever asks on the terminal gets the end of input, at which a person leaves.
+        monkeypatch.setattr(sys, "stdin", nothing)
+        for block in blocks_of(page):
+            if not block.note.startswith("elsewhere") and (with_slow or block.note != "slow"):
+                _run_block(page, block, place, names)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -130,6 +133,12 @@ def test_a_block_that_fails_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     _run_page(page, tmp_path, monkeypatch, with_slow=False)
     with pytest.raises(AssertionError):
         _run_page(page, tmp_path, monkeypatch, with_slow=True)
+
+
+def test_a_block_that_asks_on_the_terminal_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("```sh\ngin play\n```\n")
+    _run_page(page, tmp_path, monkeypatch, with_slow=False)
 
 
 def test_tables_of_pages_equal_results_files_and_code() -> None:
