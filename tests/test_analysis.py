@@ -414,6 +414,8 @@ def test_what_gin_analyse_cannot_do_is_one_sentence(home: Home, arguments: str, 
 
 
 def test_whoever_has_not_finished_a_hand_is_told_so(tmp_path: Path) -> None:
-    Home(tmp_path).create("Ann").close()
+    ann = Home(tmp_path).create("Ann")
+    ann.import_record("begun", format_record(Match("eaai", seed=5)))
+    ann.close()
     with refuses(SystemExit, "gin analyse", "finished"):
         run("gin", "analyse", ["--home", str(tmp_path)])

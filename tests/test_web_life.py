@@ -151,5 +151,27 @@ def test_an_unfinished_game_is_not_lost_to_the_deal_of_the_day_without_a_word(gu
     assert "will be lost" in plain(ann.post("/daily"))
     assert ann.person.session.file.game.name == "prepared"
     ann.post("/daily", sure="1")
-    assert ann.person.session.file.game.is_daily
+    assert ann.person.session.file.game.day
     assert 'id="table"' in ann.get("/daily"), "it is in play"
+
+
+def test_a_deal_of_the_day_that_was_begun_is_not_dealt_again(guest, quick_levels):
+    ann, today = guest(), datetime.date.today()
+    ann.post("/daily")
+    ann.move()
+    played = ann.person.session.hand.history
+    assert 'id="table"' in ann.post("/daily", sure="1") and ann.person.session.hand.history == played
+    assert f"the deal of {today}" in plain(ann.get("/"))
+    assert f"The deal of {today} is given up" in plain(ann.post("/new", sure="1"))
+    ann.post("/daily", sure="1")
+    assert ann.person.session.file.game.name != daily.daily_name(today), "another game is in play"
+    _results[today].wait(60)
+    shown = plain(ann.get("/daily"))
+    assert (
+        "Ann given up" in shown.replace("Anngiven", "Ann given") and "Simple" in shown and "Analyse your" not in shown
+    )
+    # There is nothing to analyse, but its cards can be looked at.
+    assert "/analysis?game=" not in ann.get("/records") and "hand 1, step 1" in plain(ann.get("/replay?record=1"))
+    ann.person.session.leave_game()
+    ann.person.session.file.game = None
+    assert "You have not finished a hand yet." in plain(ann.get("/analysis"))

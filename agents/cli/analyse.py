@@ -86,13 +86,14 @@ def _hands(
     else:
         home = _home(config)
         games = home.games(_player(home, config.player))
-        if not games:
+        ended = [each for each in games if each.hands]
+        if not ended:
             raise GinError(
                 "no hand has been finished yet; 'gin play' plays on, and a record's file can be named instead"
             )
         if config.game is not None and config.game > len(games):
             raise GinError(f"there is no record {config.game}; the records are numbered 1 to {len(games)}")
-        game = games[config.game - 1 if config.game else -1]
+        game = games[config.game - 1] if config.game else ended[-1]
         names, played = game.names, [hand for hand in home.record(game.id).hands if hand.is_over]
         analyse_hand = lambda number: analysed(home, game.id, number, analyst)  # noqa: E731
     if config.hand is not None and config.hand > len(played):

@@ -77,9 +77,9 @@ class Game(Config):
         )
 
     @property
-    def is_daily(self) -> bool:
-        """Whether it is the deal of a day (see ``agents.play.daily``)."""
-        return self.name.startswith(DAILY)
+    def day(self) -> str:
+        """The day whose deal it is (see ``agents.play.daily``); empty for other games."""
+        return self.name.removeprefix(DAILY) if self.name.startswith(DAILY) else ""
 
     @property
     def opponent_name(self) -> str:

@@ -13,7 +13,7 @@ from ginenv.hands.records import format_record
 
 @dataclass(frozen=True)
 class StoredGame:
-    """An entry for lists: a game of which at least one hand has ended, or an imported game.
+    """An entry for lists: a game of which at least one hand has ended, a deal of a day that was given up, or an imported game.
 
     Attributes:
         id: the id by which ``Home.record`` finds its record.

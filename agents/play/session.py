@@ -158,10 +158,12 @@ class Session:
     # ------------------------------------------------------------------ beginning and leaving a game
 
     def unfinished(self) -> str:
-        """The unfinished game in words, such as ``Ann 36, formula 0 after 2 hands``; empty where there is none."""
+        """The unfinished game in words, such as ``Ann 36, Formula 0 after 2 hands``; empty where there is none."""
         game = self.file.game
         if game is None:
             return ""
+        if game.day:
+            return f"the deal of {game.day}, which is dealt only once"
         mine, theirs = game.match.score[game.seat], game.match.score[1 - game.seat]
         score = f"{self.file.name} {mine}, {display_opponent(game.opponent_name)} {theirs}"
         return f"{score} after {count(len(game.match.played), 'hand')}"
@@ -204,6 +206,11 @@ class Session:
 
     def begin(self, game: Game, opponent: Player | None = None) -> None:
         """Begins a game, new or resumed; its opponent, if there is one, is ended by ``leave_game``."""
+        lost = self.file.game
+        if lost is not None and lost.day and lost.name != game.name:
+            # On record, so that its cards, which are known now, are not dealt again.
+            self._record(lost)
+            self.file.notices.append(f"The deal of {lost.day} is given up; it is dealt only once.")
         self._game, self.opponent = game, opponent
         for side in self._sides:
             side._begin_hand(dealt=not side.game.order)
@@ -407,8 +414,11 @@ class Session:
         tally.add_hand(match.outcomes[-1], game.seat)
         if match.is_over:
             tally.add_game(match, game.seat)
+        self._record(game)
+
+    def _record(self, game: Game) -> None:
         mine, theirs = self.file.name, game.opponent_name
-        self.file.write_record(game.name, match, (theirs, mine) if game.seat else (mine, theirs), game.seat)
+        self.file.write_record(game.name, game.match, (theirs, mine) if game.seat else (mine, theirs), game.seat)
 
     def _show_opponent(self, opponent: Player) -> None:
         with warnings.catch_warnings(record=True) as caught:

@@ -103,11 +103,11 @@ def _last(request: Request) -> Response:
     """Leads to the last hand of the game in play, or of all."""
     person = request.person
     name = person.session.game.name if person.table.resume() else None
-    games = [game for game in person.session.file.games() if name in (None, game.name)]
+    games = [game for game in person.session.file.games() if game.hands and name in (None, game.name)]
     if not games:
         person.say("No hand of this game has ended yet." if name else "You have not finished a hand yet.")
         return request.go("/records")
-    return request.go(f"/analysis?game={games[-1].id}&hand={max(1, games[-1].hands)}")
+    return request.go(f"/analysis?game={games[-1].id}&hand={games[-1].hands}")
 
 
 def _values(looked: _Hand, found: HandAnalysis, move: int) -> dict[str, Any]:

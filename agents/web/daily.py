@@ -19,20 +19,25 @@ def _played(request: Request, day: datetime.date) -> StoredGame | None:
     return next((game for game in request.person.session.file.games() if game.name == daily_name(day)), None)
 
 
+def _is_in_play(request: Request, day: datetime.date) -> bool:
+    game = request.person.session.file.game
+    return game is not None and game.name == daily_name(day)
+
+
 def daily(request: Request) -> Response:
-    """Today's deal, to be played or, once it is played, with everybody's results."""
+    """Today's deal, to be played or, once it is played or given up, with everybody's results."""
     day, session = datetime.date.today(), request.person.session
+    if _is_in_play(request, day):
+        return request.go("/table")
     played = _played(request, day)
     if played is None:
-        if session.file.game is not None and session.file.game.name == daily_name(day):
-            return request.go("/table")
         return request.page("daily.html", day=day, opponent=OPPONENT, unfinished=session.unfinished(), rows=[])
-    mine = played.score[0] - played.score[1]
+    # Given up where no hand has ended.
+    mine = played.score[0] - played.score[1] if played.over else None
     job = _results.job(day, lambda tell: level_results(day, tell), stays=True)
     if not job.wait(PATIENCE):
-        words = (
-            f"Your result is {mine:+d}. The levels are playing the same cards: {job.done} of {job.total or '…'} have."
-        )
+        result = "You gave it up" if mine is None else f"Your result is {mine:+d}"
+        words = f"{result}. The levels are playing the same cards: {job.done} of {job.total or '…'} have."
         return request.progress(job, "/daily", "Today’s deal", words)
     if request.htmx:
         return request.go("/daily")
@@ -40,14 +45,15 @@ def daily(request: Request) -> Response:
         _results.pop(day, None)
         request.person.say(f"The levels could not play: {job.error}", "warning")
     everybody = [(mine, ""), *((points, name) for name, points in (job.result or {}).items())]
-    rows = sorted(everybody, key=lambda row: -row[0])
-    return request.page("daily.html", day=day, opponent=OPPONENT, rows=rows, game=played.id)
+    rows = sorted(everybody, key=lambda row: (row[0] is None, -(row[0] or 0)))
+    return request.page("daily.html", day=day, opponent=OPPONENT, rows=rows, game=played.id, given_up=mine is None)
 
 
 def play(request: Request) -> Response:
-    """Deals today's hand, if the person has not played it; an unfinished game is lost, if the form confirms it."""
+    """Deals today's hand, if the person has not begun it; an unfinished game is lost, if the form confirms it."""
     person, day = request.person, datetime.date.today()
-    if _played(request, day) is None and (request.fields.get("sure") or person.session.file.game is None):
+    is_new = _played(request, day) is None and not _is_in_play(request, day)
+    if is_new and (request.fields.get("sure") or person.session.file.game is None):
         with person.shows_errors():
             person.table.begin(daily_game(day))
     return request.go("/daily")
