@@ -15,7 +15,7 @@ from agents.arena.configs import Processes
 from agents.arena.executors import open_executor
 from agents.arena.matches import MatchSettings, check_names, play_match, read_side
 from agents.arena.results import MatchResult
-from agents.arena.tournament import version_of
+from agents.arena.tournament import paths_of, version_of
 from agents.estimates import Estimate, ratio
 from agents.files import check_writable, write_json, writing
 from agents.interrupts import defer_interrupts
@@ -79,10 +79,11 @@ def bench(config: BenchConfig, details: bool = False) -> None:
         minutes=config.minutes,
         **settings.decisive,
     )
+    paths = paths_of(read_side(config.player))
     with defer_interrupts() as interrupts:
         with open_executor(config.workers) as executor:
             for number, opponent in enumerate(OPPONENTS):
-                stored = parts.load(against=opponent)
+                stored = parts.load(paths, against=opponent)
                 if stored is not None:
                     results.append(MatchResult(rules=settings.rules, **stored))
                     continue
@@ -93,7 +94,8 @@ def bench(config: BenchConfig, details: bool = False) -> None:
                     raise KeyboardInterrupt(
                         f"{number} of {len(OPPONENTS)} matches were finished; the same command plays the others"
                     )
-                parts.save({key: value for key, value in vars(result).items() if key != "rules"}, against=opponent)
+                stored = {key: value for key, value in vars(result).items() if key != "rules"}
+                parts.save(stored, paths, against=opponent)
                 results.append(result)
         found = score(results)
         document = results_document(results)
