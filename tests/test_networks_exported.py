@@ -28,7 +28,7 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     torch.manual_seed(3)
     directory = tmp_path_factory.mktemp("networks") / "small"
     actor = Actor((24, 16))
-    for head in (actor.policy, actor.belief, actor.next_action):
+    for head in (actor.policy, actor.belief):
         torch.nn.init.normal_(head.layer.pooled.weight, 0, 0.3)
     about = {"command": "python train.py", "decisions": 1234567, "rules": {"eaai": "x"}, "minutes": 3.0}
     panel = {"simple": {"games_won": 0.625, "half_width": 0.04}}

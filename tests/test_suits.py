@@ -45,11 +45,10 @@ def test_relabelled_suits_relabel_the_outputs(suits: tuple[int, ...]) -> None:
     shown = [52 * plane for plane in range(9)]
     inputs = random_inputs(ACTOR + FEATURES)
     features = ACTOR
-    policy, belief, following = actor(inputs)
+    policy, belief = actor(inputs)
     found = actor(relabelled(inputs, suits, [*shown, features, features + 52]))
     assert torch.allclose(found[0], relabelled(policy, suits, [0, 52]), atol=1e-5)
     assert torch.allclose(found[1], relabelled(belief, suits, [0]), atol=1e-5)
-    assert torch.allclose(found[2], relabelled(following, suits, [0, 52]), atol=1e-5)
     assert not torch.allclose(found[0], policy, atol=1e-3)
 
     inputs = random_inputs(CRITIC + FEATURES)

@@ -26,7 +26,7 @@ from agents.network.checkpoint import (
 from agents.network.inputs import NUM_BOTS, NUM_FUTURE
 from agents.network.nets import POINT_REWARD, Actor, FrozenActor
 from agents.network.player import NetworkPlayer, load_network
-from agents.training.batch import STEP, Batch, generalised_advantages, write_next_actions
+from agents.training.batch import STEP, Batch, generalised_advantages
 from agents.training.legend import FIGURES, LEGEND, figures_text
 from agents.training.run import TrainingRun
 from agents.training.selfplay import Rollout
@@ -74,15 +74,6 @@ def test_advantages_equal_a_slow_computation_from_each_side() -> None:
                 factor *= lam
             assert steps["advantage"][t, g] == pytest.approx(expected * sign[t, g], abs=1e-4)
             assert steps["returns"][t, g] == pytest.approx((expected + side0[t, g]) * sign[t, g], abs=1e-4)
-
-
-def test_next_actions_are_the_others_and_stay_within_the_hand() -> None:
-    steps = np.zeros((6, 1), STEP)
-    steps["turn"][:, 0] = [0, 0, 1, 1, 0, 1]
-    steps["done"][3] = 1
-    steps["action"][:, 0] = range(10, 16)
-    write_next_actions(steps)
-    assert steps["next_action"][:, 0].tolist() == [12, 12, -1, -1, 15, -1]
 
 
 def test_sampling_is_legal_and_follows_the_softmax() -> None:

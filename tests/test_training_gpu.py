@@ -14,7 +14,7 @@ from agents.config import parse_config
 from agents.network.player import NetworkPlayer
 from agents.training import learner as learner_module
 from agents.training import ppo
-from agents.training.learner import Learner
+from agents.training.learner import Learner, Schedule
 from agents.training.run import TrainingRun
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
@@ -47,9 +47,9 @@ def test_a_gpu_computes_what_the_cpu_does(monkeypatch: pytest.MonkeyPatch) -> No
     card.load_state_dict(cpu.state_dict())
     rows = np.flatnonzero(cpu.steps["learns"])
     assert card.values(rows) == pytest.approx(cpu.values(rows), abs=1e-4)
-    coefficients = ppo.Coefficients(0.02, 0.7, False)
+    schedule = Schedule(0.001, 0.02, 0.7, False)
     expected, found = (
-        learner.backward(partial(ppo.loss, learner.batch, learner.config, coefficients), rows[:1024])
+        learner.backward(partial(ppo.loss, learner.batch, learner.config, schedule), rows[:1024])
         for learner in (cpu, card)
     )
     assert found == pytest.approx(expected, rel=1e-3, abs=1e-5)

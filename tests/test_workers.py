@@ -64,8 +64,7 @@ def test_two_processes_learn_what_one_learns_from_both_batches(together: Path, m
     """The same gradient, up to rounding: advantages are normalised over both, and gradients are means over both."""
     from tests.support.training_worker import CONFIG
 
-    for name in ("BELIEF_COEF", "NEXT_ACTION_COEF"):
-        monkeypatch.setattr(ppo, name, 0.0)
+    monkeypatch.setattr(ppo, "BELIEF_COEF", 0.0)
     first = [np.load(together / f"first-{rank}.npz") for rank in (0, 1)]
     count = 2 * int(first[0]["steps"]["learns"].sum())
     learner = Learner(parse_config({**CONFIG, "num_envs": 2 * GAMES, "minibatch": count}))

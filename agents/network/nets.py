@@ -46,24 +46,23 @@ class _Reader(nn.Module):
 
 
 class Actor(_Reader):
-    """The policy, with heads that guess the opponent's hand and its next action."""
+    """The policy, with a head that guesses the opponent's hand."""
 
     def __init__(self, widths: Sequence[int], heuristic_features: int = NUM_HEURISTIC_FEATURES) -> None:
         super().__init__(widths, heuristic_features)
         self.policy = SuitHead(self.widths[-1], 2, NUM_ACTIONS - 104, 0.01)
         self.belief = SuitHead(self.widths[-1], 1, 0, 0.01)
-        self.next_action = SuitHead(self.widths[-1], 2, NUM_ACTIONS - 104, 0.01)
 
-    def forward(self, inputs: Inputs, guesses: int | None = None) -> tuple[Tensor, Tensor, Tensor]:
-        """Logits of the policy ``[B, 107]``, of the opponent's cards ``[G, 52]`` and of its next action ``[G, 107]``.
+    def forward(self, inputs: Inputs, guesses: int | None = None) -> tuple[Tensor, Tensor]:
+        """Logits of the policy ``[B, 107]`` and of the opponent's cards ``[G, 52]``.
 
         Args:
             inputs: ``[B, 521 + heuristic features]``, bytes as floats; or the same by suit.
-            guesses: for how many of the first rows to guess cards and next action (all by default).
+            guesses: for how many of the first rows to guess cards (all by default).
         """
         x = self.trunk(inputs)
         first = BySuit(*(numbers[:guesses] for numbers in x))
-        return self.policy(x), self.belief(first), self.next_action(first)
+        return self.policy(x), self.belief(first)
 
     def logits(self, inputs: Inputs) -> Tensor:
         """The policy's logits alone, ``[B, 107]``."""
@@ -133,7 +132,7 @@ class FrozenActor(_Frozen):
     """A copy of an actor for play."""
 
     def __call__(self, inputs: Inputs, head: str = "policy") -> Tensor:
-        """Logits of one head as float32: ``policy [B, 107]``, ``belief [B, 52]`` or ``next_action [B, 107]``."""
+        """Logits of one head as float32: ``policy [B, 107]`` or ``belief [B, 52]``."""
         return self.outputs(inputs, head)
 
     def logits(self, inputs: np.ndarray) -> np.ndarray:

@@ -27,7 +27,6 @@ STEP = np.dtype(
     [
         ("legal", np.int64, (3,)),
         ("action", np.int64),
-        ("next_action", np.int64),  # of the other seat within the hand and the batch, or -1
         ("logp", np.float32),
         ("reward", np.float32),  # to seat 0
         ("knock_worth", np.float32),  # of knocking at once, where the learner may also wait; NaN elsewhere
@@ -56,12 +55,11 @@ class Minibatch(NamedTuple):
         actor: what the actor reads.
         critic: what the critic reads.
         actions: ``int64[B, K]``, the legal actions: first the chosen one, then the others, then -1s.
-        logp: ``[B]``, the chosen action's log-probability when it was played; the next five are fields of ``STEP`` too.
+        logp: ``[B]``, the chosen action's log-probability when it was played; the next four are fields of ``STEP`` too.
         advantage: ``[B]``.
         returns: ``[B]``.
         waiting: ``[B]``.
         choice: ``[B]``.
-        next_action: ``int64[B]``.
         others: the fields of ``OTHER``, each ``[B, VALUED]``; empty where no other actions are valued.
         hidden: ``[G, 52]`` of the first G rows, 1 where the opponent holds a card.
         unknown: ``[G, 52]``, 1 where the seat does not know a card's place.
@@ -75,7 +73,6 @@ class Minibatch(NamedTuple):
     returns: Tensor
     waiting: Tensor
     choice: Tensor
-    next_action: Tensor
     others: dict[str, Tensor]
     hidden: Tensor
     unknown: Tensor
@@ -261,22 +258,3 @@ def action_advantages(steps, others):
             for j in range(others.shape[2]):
                 if others[t, i, j].action >= 0:
                     others[t, i, j].advantage -= mean
-
-
-@kernel
-def write_next_actions(steps):
-    """Writes, for every half-move of ``STEP[T, N]``, the other seat's next action within the hand and the batch, or -1."""
-    for i in range(steps.shape[1]):
-        next0 = -1
-        next1 = -1
-        for t in range(steps.shape[0] - 1, -1, -1):
-            step = steps[t, i]
-            if step.done:
-                next0 = -1
-                next1 = -1
-            if step.turn == 0:
-                step.next_action = next1
-                next0 = step.action
-            else:
-                step.next_action = next0
-                next1 = step.action

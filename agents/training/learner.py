@@ -55,6 +55,15 @@ class Networks(NamedTuple):
     start: FrozenActor | None
 
 
+class Schedule(NamedTuple):
+    """The learning rate and the weights of the losses at a point of the run, and whether an imitated player's actions are learned."""
+
+    learning_rate: float
+    entropy: float
+    knock: float
+    imitating: bool
+
+
 # The mean loss over some rows of the batch, and its terms.
 Loss = Callable[[Networks, np.ndarray], tuple[Tensor, dict[str, Tensor]]]
 
@@ -273,14 +282,17 @@ class Learner:
         start, end = self.config.commit
         return start + (end - start) * faded
 
-    def set_learning_rate(self) -> float:
-        """Sets the optimisers' learning rate for this point of the run and returns it."""
-        start, end = self.config.learning_rate
-        rate = start * self.lr_factor * (1 - (1 - end / start) * self.progress())
+    def follow_schedule(self) -> Schedule:
+        """The schedule at this point of the run; sets the optimisers' learning rate."""
+        config, progress = self.config, self.progress()
+        start, end = config.learning_rate
+        rate = start * self.lr_factor * (1 - (1 - end / start) * progress)
         for optimiser in self.optimisers.values():
             for group in optimiser.param_groups:
                 group["lr"] = rate
-        return rate
+        first, last = config.entropy_coef
+        knock = self.commitment() / config.commit[0] if config.commit[0] else 0.0
+        return Schedule(rate, first + (last - first) * progress, knock, self.imitating)
 
     def averaged(self) -> FrozenActor:
         """The actor with averaged weights as it is now, to play on the CPU."""

@@ -15,7 +15,6 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -24,8 +23,8 @@ from torch.nn import functional
 
 from agents.config import TrainConfig
 from agents.network.nets import ILLEGAL
-from agents.training.batch import Batch, Minibatch, action_advantages, generalised_advantages, write_next_actions
-from agents.training.learner import Learner, Networks
+from agents.training.batch import Batch, Minibatch, action_advantages, generalised_advantages
+from agents.training.learner import Learner, Networks, Schedule
 from ginenv.engine.actions import KNOCK, STOCK
 from ginenv.errors import GinError
 
@@ -33,21 +32,13 @@ from ginenv.errors import GinError
 MAX_KNOCK_ODDS = 3.5
 # Passes over each batch.
 EPOCHS = 1
-# One row in this many trains the heads that predict the opponent's cards and next action.
-PREDICTION_ROWS = 4
+# One row in this many trains the head that guesses the opponent's cards.
+GUESSED_ROWS = 4
 # Lambda of generalised advantage estimation over all half-moves.
 GAE_LAMBDA = 0.9
-# Weights of the losses of the heads that predict the opponent's cards and its next action.
-BELIEF_COEF, NEXT_ACTION_COEF = 0.1, 0.02
+# Weight of that head's loss.
+BELIEF_COEF = 0.1
 AfterBatch = Callable[[dict[str, float]], bool]
-
-
-class Coefficients(NamedTuple):
-    """Weights of the losses that change during a run, and whether the actions of an imitated player are learned instead."""
-
-    entropy: float
-    knock: float
-    imitating: bool
 
 
 def train(learner: Learner, after_batch: AfterBatch) -> None:
@@ -124,7 +115,6 @@ def compute_advantages(learner: Learner) -> None:
     if config.q_weight:
         action_advantages(steps, batch.others)
     generalised_advantages(steps, GAE_LAMBDA)
-    write_next_actions(learner.steps)
     # How much better knocking at once is than playing on for gin: the worth of a knock is known, and that of waiting is the critic's
     # value of the same state under the commitment to gin.
     played = batch.played
@@ -175,17 +165,13 @@ def update(learner: Learner) -> dict[str, float]:
     rows = np.flatnonzero(steps["learns"])
     number = workers.total(len(rows))[0]
     learner.decisions += int(number)
-    rate = learner.set_learning_rate()
+    schedule = learner.follow_schedule()
     about_knocks = _knock_figures(learner)
     normalise_advantages(learner, rows)
-    start, end = config.entropy_coef
-    entropy = start + (end - start) * learner.progress()
-    knock = learner.commitment() / config.commit[0] if config.commit[0] else 0.0
-    coefficients = Coefficients(entropy, knock, learner.imitating)
     sums: dict[str, float] = {}
     last_kl, count = 0.0, 0
     for epoch, part in minibatches(learner, select_training_rows(learner, rows)):
-        losses = learner.backward(partial(loss, learner.batch, config, coefficients), part)
+        losses = learner.backward(partial(loss, learner.batch, config, schedule), part)
         learner.step("critic")
         if learner.decisions > config.critic_warmup:
             learner.step("actor")
@@ -199,7 +185,7 @@ def update(learner: Learner) -> dict[str, float]:
     figures["explained_variance"] = float(1 - (returns - steps["value"][rows]).var() / (returns.var() + 1e-9))
     figures = workers.mean(figures)
     adapt_learning_rate(learner, figures)
-    about_run = {"learning_rate": rate, "entropy_coef": entropy, "rows": number}
+    about_run = {"learning_rate": schedule.learning_rate, "entropy_coef": schedule.entropy, "rows": number}
     return figures | about_knocks | about_run | _hand_figures(learner)
 
 
@@ -224,12 +210,12 @@ def minibatches(learner: Learner, rows: np.ndarray) -> Iterator[tuple[int, np.nd
 
 
 def loss(
-    batch: Batch, config: TrainConfig, coefficients: Coefficients, networks: Networks, rows: np.ndarray
+    batch: Batch, config: TrainConfig, schedule: Schedule, networks: Networks, rows: np.ndarray
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """The mean loss of actor and critic over some rows, and its terms."""
-    guesses = max(1, len(rows) // PREDICTION_ROWS)
+    guesses = max(1, len(rows) // GUESSED_ROWS)
     b = batch.minibatch(rows, guesses)
-    all_logits, cards, following = (x.float() for x in networks.actor(b.actor, guesses))
+    all_logits, cards = (x.float() for x in networks.actor(b.actor, guesses))
     values = networks.critic(b.critic).float()
     # Of 107 actions some ten are legal; the chosen one comes first.
     legal, columns = b.actions >= 0, b.actions.clamp(min=0)
@@ -238,7 +224,7 @@ def loss(
     logp = logps[:, 0]
     log_ratio = logp - b.logp
     ratio = log_ratio.exp()
-    if coefficients.imitating:
+    if schedule.imitating:
         policy_loss = -logp.mean()
     else:
         gain = clipped_gain(ratio, b.advantage, config.clip)
@@ -250,16 +236,12 @@ def loss(
     value_loss = functional.smooth_l1_loss(values, b.returns)
     belief_loss = functional.binary_cross_entropy_with_logits(cards, b.hidden, b.unknown, reduction="sum")
     belief_loss = belief_loss / b.unknown.sum().clamp(min=1)
-    targets = b.next_action[:guesses]
-    next_action_loss = functional.cross_entropy(following, targets, ignore_index=-1, reduction="sum")
-    next_action_loss = next_action_loss / (targets >= 0).sum().clamp(min=1)
     total = (
         policy_loss
         + value_loss
-        + coefficients.knock * knock_loss(logits, b.actions, b.waiting)
-        - coefficients.entropy * entropy
+        + schedule.knock * knock_loss(logits, b.actions, b.waiting)
+        - schedule.entropy * entropy
         + BELIEF_COEF * belief_loss
-        + NEXT_ACTION_COEF * next_action_loss
     )
     if networks.start is not None:
         start = log_probabilities(networks.start(b.actor).gather(1, columns), legal)
@@ -268,7 +250,6 @@ def loss(
         "policy_loss": policy_loss,
         "value_loss": value_loss,
         "belief_loss": belief_loss,
-        "next_action_loss": next_action_loss,
         "entropy": entropy,
         "kl": (ratio - 1 - log_ratio).mean(),
         "clip_fraction": ((ratio - 1).abs() > config.clip).float().mean(),

@@ -33,8 +33,8 @@ def equal_rows(learner, most: int) -> None:
 
 def main() -> None:
     """Trains, and writes down what every process saw first and what it knows at the end."""
-    # The heads that predict train on a part of each minibatch.
-    ppo.BELIEF_COEF = ppo.NEXT_ACTION_COEF = 0.0
+    # The head that guesses cards trains on a part of each minibatch.
+    ppo.BELIEF_COEF = 0.0
     learner_module.SNAPSHOT_EVERY = 2
     out, count = Path(sys.argv[1]), int(sys.argv[2])
     learner = Learner(parse_config(CONFIG), out)
