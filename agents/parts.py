@@ -17,7 +17,7 @@ import numpy as np
 
 from agents.files import parse_json, write_atomic, writing
 
-# Under which a part keeps the digests of its files; no name of anything else.
+# Beside a part's own values, the digests of its files.
 _FILES = "files:"
 
 
@@ -39,7 +39,6 @@ class Parts:
         self.directory, self._depends = directory, depends
         self._done: set[Path] = set()
         self._seen: dict[str, str] = {}
-        self._changed: set[str] = set()
 
     def _path(self, depends: dict[str, Any]) -> Path:
         text = json.dumps(self._depends | depends, sort_keys=True)
@@ -69,15 +68,10 @@ class Parts:
             return None
         changed = [name for name, digest in part.pop(_FILES, {}).items() if now.get(name) != digest]
         if changed:
-            self._say_changed(changed[0])
+            _say_changed(changed[0])
             return None
         self._done.add(path)
         return part
-
-    def _say_changed(self, name: str) -> None:
-        if name not in self._changed:
-            self._changed.add(name)
-            print(f"{name} has changed, so what was done with it before is done again.", file=sys.stderr)
 
     def save(self, part: dict[str, Any], files: Iterable[str] = (), **depends: Any) -> None:
         """Keeps a part: arrays, and JSON values; ``files`` and ``depends`` as in ``load``, which was called before the part was done.
@@ -111,7 +105,13 @@ class Parts:
 def _digests(paths: Iterable[str]) -> dict[str, str]:
     """The digests of those paths that are files which can be read; they may be any words."""
     found = {path: os.stat(path) for path in paths if os.path.isfile(path) and os.access(path, os.R_OK)}
-    return {path: _digest(path, about.st_mtime_ns, about.st_size) for path, about in found.items()}
+    # A name need not be text, which JSON is.
+    return {ascii(path): _digest(path, about.st_mtime_ns, about.st_size) for path, about in found.items()}
+
+
+@cache
+def _say_changed(name: str) -> None:
+    print(f"{name} has changed, so what was done with it before is done again.", file=sys.stderr)
 
 
 @cache

@@ -1,5 +1,6 @@
 """Parts of resumable work: found again by what they depend on, done again if they are damaged, and removed alone."""
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +34,7 @@ def test_a_damaged_part_is_missing(tmp_path: Path) -> None:
 
 
 def test_a_part_is_missing_once_a_file_has_changed_that_no_program_writes(tmp_path: Path, capsys) -> None:
-    bot, log = tmp_path / "bot.py", tmp_path / "log"
+    bot, log = tmp_path / os.fsdecode(b"bot\xff.py"), tmp_path / "log"
     bot.write_text("one")
     files = [str(bot), str(log), "--fast", 300 * "x", "\0"]
     parts = Parts(tmp_path / "parts")
@@ -47,7 +48,7 @@ def test_a_part_is_missing_once_a_file_has_changed_that_no_program_writes(tmp_pa
     bot.write_text("another")
     assert [again.load(files, n=n) for n in range(2)] == [None, None]
     said = capsys.readouterr().err
-    assert said.count(str(bot)) == len(said.splitlines()) == 1
+    assert said.count("has changed") == len(said.splitlines()) == 1
     again.save({"n": 5}, files, n=1)
     assert Parts(tmp_path / "parts").load(files, n=1) == {"n": 5}
 

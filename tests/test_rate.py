@@ -184,7 +184,7 @@ def test_a_program_whose_file_has_changed_is_rated_anew(tmp_path, program, monke
         script.write("# better now")
     with refuses(GinError, "nothing was"):
         rate(RateConfig(**settings))
-    assert "program.py has changed" in capsys.readouterr().err
+    assert "program.py' has changed" in capsys.readouterr().err
 
 
 def test_losses_add_up_over_kinds_and_are_larger_for_a_random_player():

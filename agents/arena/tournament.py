@@ -9,6 +9,8 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import itertools
+import re
+import shutil
 import sys
 from collections.abc import Callable
 from concurrent.futures import Executor
@@ -24,7 +26,7 @@ from agents.estimates import Estimate
 from agents.files import check_own, writing
 from agents.interrupts import defer_interrupts
 from agents.parts import Parts
-from agents.programs.process import named_paths
+from agents.programs.process import split_command
 from agents.rating import bradley_terry, rating_dict
 from ginenv.errors import GinError, quoted
 from ginenv.tables.player_names import PlayerSpec
@@ -74,8 +76,11 @@ def version_of(side: Side, *made: Player) -> dict[str, Any]:
 
 
 def paths_of(side: Side) -> list[str]:
-    """What may name a file in a program's command; empty for other players."""
-    return named_paths(side.argument) if isinstance(side, PlayerSpec) and side.kind == "cmd" else []
+    """What may name a file of a program in its command: words, and what they hold between ``=`` and ``:``; empty for other players."""
+    if not isinstance(side, PlayerSpec) or side.kind != "cmd":
+        return []
+    program, *arguments = split_command(side.argument)
+    return [str(shutil.which(program)), *(piece for word in arguments for piece in (word, *re.split("[=:]", word)))]
 
 
 class Tournament:
@@ -153,20 +158,18 @@ class Tournament:
         return (self.sides[block.a], self.sides[block.b]), (self.settings, block.first, block.pairs)
 
     def _depends(self, block: Block) -> dict[str, Any]:
-        """What a block's result depends on besides the settings and the files of programs."""
+        """What a block's result depends on besides the settings."""
         players = [[self.names[number], self.specs[number], self.versions[number]] for number in (block.a, block.b)]
-        return {"players": players, "first": block.first, "pairs": block.pairs}
-
-    def _paths(self, block: Block) -> list[str]:
-        return paths_of(self.sides[block.a]) + paths_of(self.sides[block.b])
+        files = paths_of(self.sides[block.a]) + paths_of(self.sides[block.b])
+        return {"players": players, "first": block.first, "pairs": block.pairs, "files": files}
 
     def save(self, block: Block, part: Part) -> None:
         """Keeps the results of a block that has been played; only now its salt, which a program could read from the disk while it plays."""
-        self.parts.save(vars(part), self._paths(block), **self._depends(block))
+        self.parts.save(vars(part), **self._depends(block))
 
     def load(self, block: Block) -> Part | None:
         """The results of a block, if it has been played."""
-        stored = self.parts.load(self._paths(block), **self._depends(block))
+        stored = self.parts.load(**self._depends(block))
         return None if stored is None else Part(**stored)
 
     def _series(self, a: int, b: int) -> int:

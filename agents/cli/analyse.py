@@ -15,7 +15,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from agents.analysis import KINDS, MARKS, WORLDS, Analyst, HandAnalysis, read_hands
+from agents.analysis import KINDS, MARKS, WORLDS, Analyst, HandAnalysis, Subject, read_hands
 from agents.analysis.findings import GAME
 from agents.config import Config
 from agents.play.moves import in_words
@@ -65,24 +65,22 @@ def analyse(config: AnalyseConfig) -> None:
     if config.mistakes:
         _list_mistakes(config, analyst, answer, beside)
         return
-    names, hands = _hands(config, analyst, beside)
+    subject, hands = _hands(config, analyst, beside)
+    names = subject.names
     if config.as_json:
-        print(json.dumps({"names": names, "hands": [found.to_json() for _, found in hands]}, indent=2))
+        print(json.dumps({"names": names, "hands": [found.to_json() for found in hands]}, indent=2))
         return
-    for hand, found in hands:
+    for found in hands:
         answer.print(_hand_table(found, names))
-        for line in _lines(hand, found, names):
+        for line in _lines(subject.hands[found.number - 1], found, names):
             answer.print(line, highlight=False, markup=False)
 
 
-def _hands(
-    config: AnalyseConfig, analyst: Analyst, beside: Console
-) -> tuple[tuple[str, str], list[tuple[Hand, HandAnalysis]]]:
-    """The names of the seats, and the hands asked for with their analyses."""
+def _hands(config: AnalyseConfig, analyst: Analyst, beside: Console) -> tuple[Subject, list[HandAnalysis]]:
+    """Whose hands there are, and the analyses asked for."""
     if config.subject:
         subject = read_hands(" ".join(config.subject))
-        names, played = subject.names, subject.hands
-        analyse_hand: Callable[[int], HandAnalysis] = lambda number: analyst.hand(played[number - 1], number)  # noqa: E731
+        analyse_hand: Callable[[int], HandAnalysis] = lambda number: analyst.hand(subject.hands[number - 1], number)  # noqa: E731
     else:
         home = _home(config)
         games = home.games(_player(home, config.player))
@@ -94,17 +92,18 @@ def _hands(
         if config.game is not None and config.game > len(games):
             raise GinError(f"there is no record {config.game}; the records are numbered 1 to {len(games)}")
         game = games[config.game - 1] if config.game else ended[-1]
-        names, played = game.names, [hand for hand in home.record(game.id).hands if hand.is_over]
+        subject = Subject([hand for hand in home.record(game.id).hands if hand.is_over], game.names)
         analyse_hand = lambda number: analysed(home, game.id, number, analyst)  # noqa: E731
-    if config.hand is not None and config.hand > len(played):
-        raise GinError(f"there is no hand {config.hand}; the hands are 1 to {len(played)}")
-    numbers = range(1, len(played) + 1) if config.hand is None else [config.hand]
-    found: list[tuple[Hand, HandAnalysis]] = []
+    count = len(subject.hands)
+    if config.hand is not None and config.hand > count:
+        raise GinError(f"there is no hand {config.hand}; the hands are 1 to {count}")
+    numbers = range(1, count + 1) if config.hand is None else [config.hand]
+    found = []
     with progress_bar(beside, len(numbers), "hands") as tick:
         for number in numbers:
-            found.append((played[number - 1], analyse_hand(number)))
+            found.append(analyse_hand(number))
             tick(len(found))
-    return names, found
+    return subject, found
 
 
 def _home(config: AnalyseConfig) -> Home:

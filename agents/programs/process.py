@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import select
 import shlex
 import shutil
@@ -71,13 +70,6 @@ def split_command(command: str) -> list[str]:
     raise GinError(
         f'{quoted(command)} cannot be started: {why}; write a program and its arguments as in a shell: cmd:"{run_by}"'
     )
-
-
-def named_paths(command: str) -> list[str]:
-    """What may name a file in a command: the program, its arguments, and what these hold between ``=`` and ``:``."""
-    program, *arguments = split_command(command)
-    pieces = (piece for word in arguments for piece in (word, *re.split("[=:]", word)))
-    return list(dict.fromkeys([str(shutil.which(program)), *filter(None, pieces)]))
 
 
 class LineProcess:

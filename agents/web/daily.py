@@ -19,15 +19,10 @@ def _played(request: Request, day: datetime.date) -> StoredGame | None:
     return next((game for game in request.person.session.file.games() if game.name == daily_name(day)), None)
 
 
-def _is_in_play(request: Request, day: datetime.date) -> bool:
-    game = request.person.session.file.game
-    return game is not None and game.name == daily_name(day)
-
-
 def daily(request: Request) -> Response:
     """Today's deal, to be played or, once it is played or given up, with everybody's results."""
     day, session = datetime.date.today(), request.person.session
-    if _is_in_play(request, day):
+    if session.file.game is not None and session.file.game.name == daily_name(day):
         return request.go("/table")
     played = _played(request, day)
     if played is None:
@@ -52,8 +47,9 @@ def daily(request: Request) -> Response:
 def play(request: Request) -> Response:
     """Deals today's hand, if the person has not begun it; an unfinished game is lost, if the form confirms it."""
     person, day = request.person, datetime.date.today()
-    is_new = _played(request, day) is None and not _is_in_play(request, day)
-    if is_new and (request.fields.get("sure") or person.session.file.game is None):
+    in_play = person.session.file.game
+    may_lose = in_play is None or (request.fields.get("sure") and in_play.name != daily_name(day))
+    if may_lose and _played(request, day) is None:
         with person.shows_errors():
             person.table.begin(daily_game(day))
     return request.go("/daily")
