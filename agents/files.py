@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
+import itertools
 import json
 import os
 import secrets
@@ -11,7 +13,7 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from fnmatch import fnmatch
 from functools import cache
@@ -52,6 +54,12 @@ def read_bytes(path: str | Path, most: int = MAX_BYTES) -> bytes:
         if about.st_size > most:
             raise OSError(errno.EFBIG, f"Larger than {most >> 20} MiB", str(path))
         return file.read()
+
+
+def digest_of_file(path: str | Path) -> str:
+    """SHA-256 of a file, in hexadecimal."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def parse_json(text: str | bytes) -> Any:
@@ -98,6 +106,12 @@ def read_json_object(path: Path, source: str) -> dict[str, Any]:
     if not isinstance(values, dict):
         raise GinError(f"{source}: {path.name} does not hold a JSON object")
     return values
+
+
+def free_name(base: str, taken: Container[str]) -> str:
+    """The name, or the first of ``NAME-2``, ``NAME-3`` and so on that is not taken."""
+    names = itertools.chain([base], (f"{base}-{n}" for n in itertools.count(2)))
+    return next(name for name in names if name not in taken)
 
 
 def write_atomic(path: str | Path, write: Callable[[str], object], private: bool = False) -> None:

@@ -15,10 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from agents.files import parse_json, write_atomic, writing
+from agents.files import digest_of_file, parse_json, write_atomic, writing
 
-# Beside a part's own values, the digests of its files.
-_FILES = "files:"
+_FILES = "files:"  # beside a part's own values, the digests of its files
 
 
 class Parts:
@@ -66,10 +65,8 @@ class Parts:
             part = parse_json(arrays.pop("values").tobytes()) | arrays
         except Exception:  # what reads a damaged archive fails in many ways
             return None
-        changed = [name for name, digest in part.pop(_FILES, {}).items() if now.get(name) != digest]
-        if changed:
-            _say_changed(changed[0])
-            return None
+        if changed := [name for name, digest in part.pop(_FILES, {}).items() if now.get(name) != digest]:
+            return _say_changed(changed[0])
         self._done.add(path)
         return part
 
@@ -81,7 +78,7 @@ class Parts:
         """
         arrays: dict[str, Any] = {name: value for name, value in part.items() if isinstance(value, np.ndarray)}
         now = _digests(files)
-        unchanged = {name: digest for name, digest in now.items() if self._seen.get(name) == digest}
+        unchanged = dict(now.items() & self._seen.items())
         self._seen |= now
         values = json.dumps({name: value for name, value in part.items() if name not in arrays} | {_FILES: unchanged})
         path = self._path(depends)
@@ -117,5 +114,4 @@ def _say_changed(name: str) -> None:
 @cache
 def _digest(path: str, *_: int) -> str:
     """The digest of a file, which is read again if its time or its size is another one."""
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return digest_of_file(path)

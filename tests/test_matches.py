@@ -177,6 +177,15 @@ def test_the_program_prints_a_table_and_writes_what_repeats_it(monkeypatch, tmp_
     assert document["versions"]["ginenv"] and document["command"].startswith("python evaluate.py simple random")
 
 
+def test_without_out_an_earlier_result_is_never_written_over(monkeypatch, tmp_path, capsys):
+    monkeypatch.chdir(tmp_path)
+    for seed, path in enumerate(("runs/evaluate.json", "runs/evaluate-2.json", "runs/evaluate-3.json")):
+        run(monkeypatch, "simple", "random", "--games", 2, "--seed", seed)
+        assert f"results: {path};" in capsys.readouterr().out
+    seeds = {path.name: json.loads(path.read_text())["matches"][0]["seed"] for path in Path("runs").iterdir()}
+    assert seeds == {"evaluate.json": 0, "evaluate-2.json": 1, "evaluate-3.json": 2}
+
+
 def test_one_player_meets_several_in_one_table(monkeypatch, tmp_path, capsys):
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.chdir(tmp_path)

@@ -7,7 +7,6 @@ block is one task of an executor, whose processes may be on other machines.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import itertools
 import re
 import shutil
@@ -23,7 +22,7 @@ from agents.arena.executors import run_tasks
 from agents.arena.matches import MatchSettings, Part, Side, check_names, join_parts, learns, play_part, read_side
 from agents.arena.results import MatchResult, add_stats, rates, versions
 from agents.estimates import Estimate
-from agents.files import check_own, writing
+from agents.files import check_own, digest_of_file, writing
 from agents.interrupts import defer_interrupts
 from agents.parts import Parts
 from agents.programs.process import split_command
@@ -61,7 +60,7 @@ def version_of(side: Side, *made: Player) -> dict[str, Any]:
         hashes[side.text] = settings
     if side.kind == "py":
         source = sys.modules[side.argument.partition(":")[0]].__file__
-        hashes[side.argument] = hashlib.sha256(Path(str(source)).read_bytes()).hexdigest()
+        hashes[side.argument] = digest_of_file(str(source))
     # A player that is more than a checkpoint has a digest of its own.
     if level := getattr(made[0], "level", None):
         hashes[side.argument or side.kind] = str(level.digest)

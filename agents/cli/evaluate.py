@@ -14,7 +14,7 @@ from agents.arena.executors import open_executor
 from agents.arena.matches import MatchSettings, check_names, play_match
 from agents.arena.results import MatchResult
 from agents.cli import INTERRUPTED
-from agents.files import check_writable, write_json, writing
+from agents.files import check_writable, free_name, write_json, writing
 from agents.interrupts import defer_interrupts
 from agents.reports.terminal import (
     check_forfeits,
@@ -45,7 +45,7 @@ class MatchConfig(MatchOptions, Processes):
         hands: play this many single hands (rounded up to pairs) instead of games.
         salt: salt of an earlier match with an outside program, from its results file, to replay its deals; a new one when left empty.
         card: write the figures on the card of the first player, a network's directory; earlier ones of the same opponent and rules go.
-        out: JSON file for the results.
+        out: JSON file for the results; by default a new one, runs/evaluate.json, runs/evaluate-2.json and so on.
     """
 
     players: Annotated[
@@ -56,7 +56,13 @@ class MatchConfig(MatchOptions, Processes):
     hands: int | None = None
     salt: str = ""
     card: bool = False
-    out: Path = Path("runs/evaluate.json")
+    out: Path | None = None
+
+    @property
+    def path(self) -> Path:
+        """The results file: the one that was named, or one that there is not yet."""
+        taken = [path.stem for path in Path("runs").glob("*.json")]
+        return self.out or Path("runs", f"{free_name('evaluate', taken)}.json")
 
     @property
     def opponents(self) -> list[str]:
@@ -82,7 +88,7 @@ def evaluate(config: MatchConfig, details: bool = False) -> int | None:
     opponents = config.opponents
     count = num_games(config.games, config.hands, USUAL_GAMES)
     pairs, settings = (count + 1) // 2, config.match_settings("hands" if config.hands else "games", config.salt)
-    check_writable(config.out)
+    check_writable(config.path)
     check_names(*config.players, *opponents)
     if config.card:
         _check_card(config.players[0])
@@ -96,12 +102,14 @@ def evaluate(config: MatchConfig, details: bool = False) -> int | None:
         with open_executor(config.workers) as executor:
             results, is_complete = _play(config, opponents, settings, pairs, console, executor)
         try:
-            with writing(config.out):
-                write_json(config.out, results_document(results))
+            # Only now: another match may have written one meanwhile.
+            path = config.path
+            with writing(path):
+                write_json(path, results_document(results))
             if config.card:
                 _write_card(config.players[0], results)
             more = "" if details else "; --details also shows how they play"
-            console.print(f"results: {config.out}{more}", markup=False, soft_wrap=True)
+            console.print(f"results: {path}{more}", markup=False, soft_wrap=True)
         finally:
             # If the disk is full, the figures shown here are all that is left.
             tables = match_tables(results[0]) if len(opponents) == 1 else opponents_tables(results)

@@ -17,7 +17,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save
 from torch import nn
 
-from agents.files import replacing, write_bytes, write_json
+from agents.files import digest_of_file, replacing, write_bytes, write_json
 from agents.network.metadata import (
     CRITIC,
     METADATA,
@@ -25,7 +25,6 @@ from agents.network.metadata import (
     WEIGHTS,
     CheckpointError,
     check_weights,
-    digest_of_file,
     read_metadata,
 )
 from agents.network.nets import Actor, Critic

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 import stat
 from pathlib import Path
 from typing import Any
 
 from agents.config import MAX_LAYERS, WIDEST
-from agents.files import JsonError, read_json
+from agents.files import JsonError, digest_of_file, read_json
 from agents.network.inputs import NUM_CONDITIONS, NUM_HEURISTIC_FEATURES
 from ginenv.engine.actions import NUM_ACTIONS
 from ginenv.errors import GinError, must_be, quoted
@@ -38,12 +37,6 @@ VERSION = {
 
 class CheckpointError(GinError):
     """A checkpoint that cannot be used."""
-
-
-def digest_of_file(path: Path) -> str:
-    """SHA-256 of a file, in hexadecimal."""
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def check_weights(path: Path, described: str, about: dict[str, Any]) -> str:

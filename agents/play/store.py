@@ -23,15 +23,13 @@ moment, and what was saved before is intact. Several processes may have the stor
 from __future__ import annotations
 
 import hashlib
-import itertools
 import os
-from collections.abc import Sequence
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 from platformdirs import user_data_path
 
-from agents.files import FileError, private_directory, writing
+from agents.files import FileError, free_name, private_directory, writing
 from agents.play.database import Database
 from agents.play.game import Game
 from agents.play.options import Options, friend_of
@@ -328,7 +326,7 @@ class PlayerFile:
         with database.transaction():
             if rows := database.rows("SELECT name FROM game WHERE player = ? AND record = ?", self.id, text):
                 raise StoreError(f"this record is among the games of {self.name} already, as {rows[0]['name']}")
-            name = _free_name(name, [game.name for game in self.games()])
+            name = free_name(name, [game.name for game in self.games()])
             return self.home.game(write_game(database, self.id, name, record.match, record.names, seat, text))
 
     def record_text(self, game: int) -> str:
@@ -344,11 +342,6 @@ class PlayerFile:
     def close(self) -> None:
         """Releases the player; another process can then open it."""
         self._lock.release()
-
-
-def _free_name(base: str, taken: Sequence[str]) -> str:
-    names = itertools.chain([base], (f"{base}-{n}" for n in itertools.count(2)))
-    return next(name for name in names if name not in taken)
 
 
 class UnsavedPlayer(PlayerFile):
