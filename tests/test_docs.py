@@ -137,7 +137,7 @@ def test_a_block_that_fails_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_a_block_that_asks_on_the_terminal_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = tmp_path / "page.md"
-    page.write_text("```sh\ngin play\n```\n")
+    page.write_text("```sh\ngin play  # a game\ngin --help\n```\n")
     _run_page(page, tmp_path, monkeypatch, with_slow=False)
 
 

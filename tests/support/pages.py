@@ -38,12 +38,12 @@ def blocks_of(page: Path) -> list[Block]:
 
 
 def run_gin(line: str) -> bool:
-    """Runs a line of a shell that is a plain call of ``gin``, in this process, which is sooner; returns whether it was one.
+    """Runs a line of a shell that is a plain call of a command of ``gin``, in this process, which is sooner; returns whether it was one.
 
     Raises:
         SystemExit: if the command fails.
     """
-    if not line.startswith("gin ") or re.search(r"[|&;<>$*\\]", line):
+    if not re.match("gin [a-z]", line) or re.search(r"[|&;<>$*\\]", line):
         return False
     _, command, *words = shlex.split(line, comments=True)
     cli.run("gin", command, words)
