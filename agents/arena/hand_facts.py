@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from ginenv.bots.hand_kernels import best_of_eleven, fillers, highest_cards, of_points
+from ginenv.bots.hand_kernels import fillers
 from ginenv.engine.actions import PHASE_DISCARD, PHASE_UPCARD
 from ginenv.engine.engine import END_LAST_UPCARD, END_WALL
 from ginenv.engine.jit import ctz, kernel, popcount
-from ginenv.engine.melds import best_layoff, best_spread, deadwood, melded_cards, points_of
+from ginenv.engine.melds import (
+    best_layoff,
+    best_of_eleven,
+    best_spread,
+    deadwood,
+    highest_cards,
+    melded_cards,
+    of_points,
+    points_of,
+)
 
 # Masks of cards: my hand, the other's, the stock, the upcard if it may be taken, and the cards known of my hand and of the other's.
 PLANES = 6

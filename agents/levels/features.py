@@ -7,19 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ginenv.bots.hand_kernels import (
-    beside,
-    dangers_of,
-    has_neighbour,
-    joins_meld,
-    least_deadwood,
-    live_ways,
-    near_in_suit,
-    two_away,
-)
+from ginenv.bots.hand_kernels import beside, dangers_of, has_neighbour, live_ways, near_in_suit, two_away
 from ginenv.engine.cards import ALL_CARDS
 from ginenv.engine.jit import ctz, kernel, popcount
-from ginenv.engine.melds import RANK_COLUMN, card_points, deadwood, melded_cards, points_of
+from ginenv.engine.melds import RANK_COLUMN, card_points, deadwood, joins_meld, least_deadwood, melded_cards, points_of
 
 # Of each card that it may discard.
 DISCARDS = (

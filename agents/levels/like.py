@@ -19,7 +19,6 @@ from agents.levels.memory import most_shown
 from agents.levels.opponents import ModelPrior, Posteriors, shipped_prior
 from agents.network.bounds import EVERYTHING
 from agents.player_names import canonical_name
-from ginenv.bots.hand_kernels import least_deadwood
 from ginenv.engine.actions import (
     KNOCK,
     NUM_ACTIONS,
@@ -31,6 +30,7 @@ from ginenv.engine.actions import (
     UPCARD,
 )
 from ginenv.engine.jit import ctz, kernel, mix, unit
+from ginenv.engine.melds import least_deadwood
 from ginenv.engine.state import as_batch
 from ginenv.errors import GinError, quoted, unknown_name
 from ginenv.tables.players import BasePlayer

@@ -31,9 +31,8 @@ from agents.levels.features import (
     draw_row,
     knock_row,
 )
-from ginenv.bots.hand_kernels import least_deadwood
 from ginenv.engine.jit import ctz, kernel, mix, next_word, popcount, unit
-from ginenv.engine.melds import deadwood
+from ginenv.engine.melds import deadwood, least_deadwood
 from ginenv.view.turns import MAX_TURNS, TURN, read_turns
 
 # Numbers in the lower half of a precision.

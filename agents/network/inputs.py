@@ -11,13 +11,12 @@ from functools import cache
 
 import numpy as np
 
-from ginenv.bots.hand_kernels import highest_cards, of_points
 from ginenv.bots.heuristics import style
 from ginenv.bots.style_kernels import OUTLOOK, outlook_rows
 from ginenv.engine.actions import PHASE_DISCARD
 from ginenv.engine.engine import STOCK_LEFT
 from ginenv.engine.jit import kernel, popcount
-from ginenv.engine.melds import deadwood, melded_cards, points_of
+from ginenv.engine.melds import deadwood, highest_cards, melded_cards, of_points, points_of
 from ginenv.view.encoding import FLAT_SCALE, OBSERVATION, OBSERVATION_SIZE, PLANES, encode_row
 from ginenv.view.view import look
 

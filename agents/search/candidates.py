@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ginenv.bots.hand_kernels import choose_lay_off, choose_spread, least_deadwood
+from ginenv.bots.hand_kernels import choose_lay_off, choose_spread
 from ginenv.engine.actions import KNOCK, PHASE_LAYOFF, PHASE_SPREAD, STOCK
 from ginenv.engine.jit import ctz, kernel, mix, unit
+from ginenv.engine.melds import least_deadwood
 
 # Room for all draws, or all discards and two knocks.
 MAX_CANDIDATES = 16

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ginenv.bots.hand_kernels import beside, joins_meld, paired
+from ginenv.bots.hand_kernels import beside, paired
 from ginenv.engine.engine import next_word
 from ginenv.engine.jit import below, ctz, kernel, popcount
-from ginenv.engine.melds import RANK_COLUMN, card_points, deadwood, melded_cards, points_of
+from ginenv.engine.melds import RANK_COLUMN, card_points, deadwood, joins_meld, melded_cards, points_of
 from ginenv.view.turns import read_turns
 
 FEATURES = (

@@ -20,12 +20,12 @@ from agents.network.inputs import NUM_BOTS, NUM_FUTURE, PRESENT, HeuristicFeatur
 from agents.network.nets import GAME_REWARD, POINT_REWARD
 from agents.training.batch import Batch
 from agents.win_probability import EquityBank, chance_to_win, equity_bank, plays_for_points
-from ginenv.bots.hand_kernels import least_deadwood
 from ginenv.bots.population import PopulationPlayer
 from ginenv.engine.actions import KNOCK, NUM_ACTIONS
 from ginenv.engine.engine import NOBODY, STATE, End, apply, is_gin, next_word
 from ginenv.engine.game import score_hand
 from ginenv.engine.jit import ctz, kernel, mix, popcount, record_copy
+from ginenv.engine.melds import least_deadwood
 from ginenv.engine.rules import get_rules
 from ginenv.tables.kernels import CALLER, HAND_OVER, IDLE, TABLE, begin
 from ginenv.tables.players import Player, ask_player, make_player

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ginenv.bots.hand_kernels import choose_lay_off, choose_spread, least_deadwood, repeated, turn_of
+from ginenv.bots.hand_kernels import choose_lay_off, choose_spread, repeated, turn_of
 from ginenv.engine.actions import KNOCK, PHASE_DISCARD, PHASE_LAYOFF, PHASE_SPREAD, PHASE_WALL, STOCK, UPCARD
 from ginenv.engine.bits import nth_bit
 from ginenv.engine.engine import next_word
 from ginenv.engine.jit import below, ctz, kernel, mix, popcount
-from ginenv.engine.melds import RANK_COLUMN, card_points
+from ginenv.engine.melds import RANK_COLUMN, card_points, least_deadwood
 from ginenv.tables.players import BasePlayer
 
 # Imagined futures for each choice, and cards drawn in each.

@@ -14,10 +14,9 @@ from ginenv.engine.melds import (
     RANK_COLUMN,
     SUIT_BITS,
     best_layoff,
+    best_of_eleven,
     chance_of,
-    deadwood,
     exposure,
-    melded_cards,
     nth_arrangement,
     points_of,
 )
@@ -42,12 +41,6 @@ def melds_of_three(card, cards):
     suit = ((cards >> (card - card % 13)) & SUIT_BITS) << 2
     near = suit >> (card % 13)
     return same * (same - 1) // 2 + (near & 3 == 3) + (near & 10 == 10) + (near & 24 == 24)
-
-
-@kernel
-def joins_meld(cards, card):
-    """Whether a card makes a meld with other cards of a mask."""
-    return melds_of_three(card, cards) > 0
 
 
 @kernel
@@ -87,54 +80,6 @@ def paired(cards):
         suit_cards = (cards >> (13 * suit)) & SUIT_BITS
         found |= ((suit_cards << 1 | suit_cards << 2 | suit_cards >> 1 | suit_cards >> 2) & SUIT_BITS) << (13 * suit)
     return found & cards
-
-
-@kernel
-def highest_cards(cards):
-    """The points of the most valuable card of a mask (0 for none)."""
-    ranks = (cards | cards >> 13 | cards >> 26 | cards >> 39) & SUIT_BITS
-    # Fill all ranks up to the highest one; their number is its rank.
-    ranks |= ranks >> 1
-    ranks |= ranks >> 2
-    ranks |= ranks >> 4
-    ranks |= ranks >> 8
-    return min(10, popcount(ranks))
-
-
-@kernel
-def of_points(points):
-    """All cards worth that many points or more."""
-    return ((SUIT_BITS << max(0, points - 1)) & SUIT_BITS) * RANK_COLUMN
-
-
-@kernel
-def least_deadwood(cards, allowed):
-    """The allowed cards whose discard leaves the least deadwood, and that deadwood."""
-    melded = melded_cards(cards)
-    total = points_of(cards & ~melded)
-    loose = allowed & ~melded
-    high = highest_cards(loose)
-    found = loose & of_points(high)
-    best = total - high if loose else np.int64(1000)
-    # A discard saves at most its card's points.
-    rest = allowed & melded & of_points(high)
-    while rest:
-        bit = rest & -rest
-        rest ^= bit
-        after = deadwood(cards & ~bit)
-        if after < best:
-            best = after
-            found = bit
-        elif after == best:
-            found |= bit
-    return found, best
-
-
-@kernel
-def best_of_eleven(cards):
-    """Deadwood after the best discard of eleven cards."""
-    loose = cards & ~melded_cards(cards)
-    return points_of(loose) - highest_cards(loose)
 
 
 @kernel

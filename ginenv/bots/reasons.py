@@ -12,10 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from ginenv.bots.hand_kernels import best_of_eleven, fillers, fits_beside, joins_meld, live_ways, melds_of_three
+from ginenv.bots.hand_kernels import fillers, fits_beside, live_ways, melds_of_three
 from ginenv.engine.actions import KNOCK, PASS, PHASE_DISCARD, PHASE_LAYOFF, PHASE_SPREAD, STOCK, UPCARD
 from ginenv.engine.cards import card_name, cards_of, format_cards
-from ginenv.engine.melds import RANK_COLUMN, deadwood, fits, nth_arrangement, points_of
+from ginenv.engine.melds import (
+    RANK_COLUMN,
+    best_of_eleven,
+    deadwood,
+    fits,
+    joins_meld,
+    nth_arrangement,
+    points_of,
+)
 
 # Every sentence that can be said.
 FORMS = {

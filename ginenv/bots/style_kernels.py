@@ -15,9 +15,6 @@ from ginenv.bots.hand_kernels import (
     dangers_of,
     deadwood_ahead,
     has_neighbour,
-    highest_cards,
-    joins_meld,
-    least_deadwood,
     live_ways,
     near_in_suit,
     remembered,
@@ -28,7 +25,15 @@ from ginenv.engine.actions import KNOCK, PHASE_DISCARD, PHASE_LAYOFF, PHASE_SPRE
 from ginenv.engine.bits import nth_bit
 from ginenv.engine.engine import NO_CARD
 from ginenv.engine.jit import below, ctz, kernel, mix, popcount, unit
-from ginenv.engine.melds import RANK_COLUMN, card_points, deadwood, melded_cards
+from ginenv.engine.melds import (
+    RANK_COLUMN,
+    card_points,
+    deadwood,
+    highest_cards,
+    joins_meld,
+    least_deadwood,
+    melded_cards,
+)
 from ginenv.view.sampling import uniform_action
 
 # The upcards that a style takes: those that make a meld (the challenge's baseline); those that lower its deadwood by a meld, let it

@@ -435,3 +435,59 @@ def deadwood_layoff(cards, meld0, meld1, meld2):
 def fits(meld, card):
     """Whether a card can be laid off on a meld."""
     return layoff_options(meld, np.int64(1) << card) > 1
+
+
+@kernel
+def highest_cards(cards):
+    """The points of the most valuable card of a mask (0 for none)."""
+    ranks = (cards | cards >> 13 | cards >> 26 | cards >> 39) & SUIT_BITS
+    # Fill all ranks up to the highest one; their number is its rank.
+    ranks |= ranks >> 1
+    ranks |= ranks >> 2
+    ranks |= ranks >> 4
+    ranks |= ranks >> 8
+    return min(10, popcount(ranks))
+
+
+@kernel
+def of_points(points):
+    """All cards worth that many points or more."""
+    return ((SUIT_BITS << max(0, points - 1)) & SUIT_BITS) * RANK_COLUMN
+
+
+@kernel
+def least_deadwood(cards, allowed):
+    """The allowed cards whose discard leaves the least deadwood, and that deadwood."""
+    melded = melded_cards(cards)
+    total = points_of(cards & ~melded)
+    loose = allowed & ~melded
+    high = highest_cards(loose)
+    found = loose & of_points(high)
+    best = total - high if loose else np.int64(1000)
+    # A discard saves at most its card's points.
+    rest = allowed & melded & of_points(high)
+    while rest:
+        bit = rest & -rest
+        rest ^= bit
+        after = deadwood(cards & ~bit)
+        if after < best:
+            best = after
+            found = bit
+        elif after == best:
+            found |= bit
+    return found, best
+
+
+@kernel
+def best_of_eleven(cards):
+    """Deadwood after the best discard of eleven cards."""
+    loose = cards & ~melded_cards(cards)
+    return points_of(loose) - highest_cards(loose)
+
+
+@kernel
+def joins_meld(cards, card):
+    """Whether a card makes a meld with other cards of a mask."""
+    bit = np.int64(1) << card
+    cards |= bit
+    return (run_cards(cards) | set_ranks(cards) * RANK_COLUMN) & bit != 0

@@ -16,7 +16,7 @@ import numpy as np
 from ginenv.engine.actions import PHASE_DISCARD, PHASE_DRAW, PHASE_UPCARD, PHASE_WALL
 from ginenv.engine.engine import END_LAST_UPCARD, END_WALL, LAYOFF_DEADWOOD_ONLY, NO_CARD
 from ginenv.engine.jit import kernel, popcount, row_record, store_cards
-from ginenv.engine.melds import RANK_COLUMN, deadwood, melded_cards, points_of, run_cards, set_ranks
+from ginenv.engine.melds import joins_meld, least_deadwood, melded_cards, points_of
 from ginenv.engine.state import as_batch
 from ginenv.view.view import VIEW
 
@@ -96,26 +96,6 @@ _MAX_POINTS = 250
 
 
 @kernel
-def _min_knock_deadwood(v):
-    """The least deadwood that a legal knock leaves; -1 where no knock is legal."""
-    least = np.int64(-1)
-    rest = v.legal[1]
-    while rest:
-        bit = rest & -rest
-        rest ^= bit
-        left = deadwood(v.hand & ~bit)
-        if least < 0 or left < least:
-            least = left
-    return least
-
-
-@kernel
-def _joins(cards, bit):
-    """Whether a card of a hand fits any meld of that hand. Most do not, which saves the search for an arrangement."""
-    return (run_cards(cards) | set_ranks(cards) * RANK_COLUMN) & bit != 0
-
-
-@kernel
 def _encode_rules(v, row):
     """Writes the facts that follow from the rules alone, and last whether the first discard will set the limit."""
     out = row.cells
@@ -182,11 +162,11 @@ def encode_row(v, r):
     out[f + 14] = total
     out[f + 15] = total - points_of(melded)
     if v.legal[1]:
-        least = _min_knock_deadwood(v)
+        least = least_deadwood(cards, v.legal[1])[1]
         out[f + 16] = 1
         out[f + 17] = least
         out[f + 18] = least == 0
-    if upcard and not (cards & upcard) and _joins(cards | upcard, upcard):
+    if upcard and not (cards & upcard) and joins_meld(cards, np.int64(v.upcard)):
         out[f + 19] = melded_cards(cards | upcard) & upcard != 0
     out[f + 20] = popcount(v.known_cards[1])
     out[f + 21] = popcount(v.known_cards[0])
