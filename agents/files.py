@@ -114,6 +114,11 @@ def free_name(base: str, taken: Container[str]) -> str:
     return next(name for name in names if name not in taken)
 
 
+def new_results_file(name: str) -> Path:
+    """Where a command puts its results unless told otherwise: ``runs/NAME.json``, or a numbered one if results are there already."""
+    return Path("runs", f"{free_name(name, [path.stem for path in Path('runs').glob('*.json')])}.json")
+
+
 def write_atomic(path: str | Path, write: Callable[[str], object], private: bool = False) -> None:
     """Writes a file so that readers find the old or the new one, never half of one, even if the machine stops in between.
 

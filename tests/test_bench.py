@@ -91,3 +91,15 @@ def test_an_interrupted_benchmark_goes_on_to_the_same_figures(tmp_path: Path, mo
     assert played == ["camper"] and [path.name for path in sorted(tmp_path.iterdir())] == ["a.json", "b.json"]
     del complete["command"], again["command"]
     assert again == complete
+
+
+def test_results_are_not_written_over_those_of_another_player(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(bench, "PAIRS", 1)
+    monkeypatch.setattr(bench, "OPPONENTS", ("simple",))
+    for name in ("first", "second"):
+        bench.bench(bench.BenchConfig(player="formula", name=name))
+    assert [json.loads(Path("runs", file).read_text())["player"] for file in ("bench.json", "bench-2.json")] == [
+        "first",
+        "second",
+    ]

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from agents.arena.matches import MatchSettings
 from agents.config import Config
+from agents.files import new_results_file
 from agents.programs.player import BotLimits
 from ginenv.engine.rules import get_rules
 from ginenv.errors import GinError, check_integer
@@ -111,7 +112,7 @@ class ExploitConfig(Processes):
         base: training configuration to start from.
         start: checkpoint whose weights every response begins with (network: the one that ships).
         points: number of measurements of the curve after that of the start.
-        out: JSON file for the results.
+        out: JSON file for the results; by default a new one, runs/exploit.json, runs/exploit-2.json and so on.
     """
 
     agent: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="PLAYER")]
@@ -122,4 +123,4 @@ class ExploitConfig(Processes):
     base: Path = Path("configs/exploit.yaml")
     start: str = "network"
     points: int = Field(10, gt=0)
-    out: Path = Path("runs/exploit.json")
+    out: Path = Field(default_factory=lambda: new_results_file("exploit"))

@@ -17,7 +17,7 @@ from agents.arena.matches import MatchSettings, check_names, play_match, read_si
 from agents.arena.results import MatchResult
 from agents.arena.tournament import paths_of, version_of
 from agents.estimates import Estimate, ratio
-from agents.files import check_writable, write_json, writing
+from agents.files import check_writable, new_results_file, write_json, writing
 from agents.interrupts import defer_interrupts
 from agents.parts import Parts
 from agents.programs.player import BotLimits
@@ -47,7 +47,7 @@ class BenchConfig(Processes):
         trained_on: which of these opponents or deals it was trained or chosen on, in words ("none" if none).
         minutes: minutes of play, shared by the six matches; one that is not over then counts with the pairs that are, one at least.
         seconds: time limit of an outside program for each line of questions.
-        out: JSON file for the results.
+        out: JSON file for the results; by default a new one, runs/bench.json, runs/bench-2.json and so on.
     """
 
     player: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="PLAYER")]
@@ -55,7 +55,7 @@ class BenchConfig(Processes):
     trained_on: str = "not said"
     minutes: float = Field(15, gt=0)
     seconds: float = Field(10.0, gt=0)
-    out: Path = Path("runs/bench.json")
+    out: Path = Field(default_factory=lambda: new_results_file("bench"))
 
 
 def bench(config: BenchConfig, details: bool = False) -> None:

@@ -14,7 +14,7 @@ from agents.arena.executors import open_executor
 from agents.arena.matches import MatchSettings, check_names, play_match
 from agents.arena.results import MatchResult
 from agents.cli import INTERRUPTED
-from agents.files import check_writable, free_name, write_json, writing
+from agents.files import check_writable, new_results_file, write_json, writing
 from agents.interrupts import defer_interrupts
 from agents.reports.terminal import (
     check_forfeits,
@@ -61,8 +61,7 @@ class MatchConfig(MatchOptions, Processes):
     @property
     def path(self) -> Path:
         """The results file: the one that was named, or one that there is not yet."""
-        taken = [path.stem for path in Path("runs").glob("*.json")]
-        return self.out or Path("runs", f"{free_name('evaluate', taken)}.json")
+        return self.out or new_results_file("evaluate")
 
     @property
     def opponents(self) -> list[str]:
