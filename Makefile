@@ -74,7 +74,7 @@ $(WARM): $(SETUP) $(wildcard ginenv/*/*.py)
 # Needs a third of the environment, and compiles what it uses on the way.
 train: $(TRAINING)
 	$(BIN)/python train.py --config configs/quick.yaml --out $(RUN) --export $(RUN)/export
-	$(BIN)/python evaluate.py $(RUN)/export --games 500
+	$(BIN)/python evaluate.py $(RUN)/export --against simple formula --games 500
 
 web: $(WARM)
 	$(BIN)/gin web
