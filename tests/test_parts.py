@@ -1,6 +1,5 @@
 """Parts of resumable work: found again by what they depend on, done again if they are damaged, and removed alone."""
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -31,26 +30,6 @@ def test_a_damaged_part_is_missing(tmp_path: Path) -> None:
     assert missing > 50
     path.write_bytes(b"")
     assert parts.load() is None
-
-
-def test_a_part_is_missing_once_a_file_has_changed_that_no_program_writes(tmp_path: Path, capsys) -> None:
-    bot, log = tmp_path / os.fsdecode(b"bot\xff.py"), tmp_path / "log"
-    bot.write_text("one")
-    files = [str(bot), str(log), "--fast", 300 * "x", "\0"]
-    parts = Parts(tmp_path / "parts")
-    for n in range(2):
-        assert parts.load(files, n=n) is None
-        log.write_text(n * "x")
-        parts.save({"n": n}, files, n=n)
-    log.write_text("nothing")
-    again = Parts(tmp_path / "parts")
-    assert [again.load(files, n=n) for n in range(2)] == [{"n": 0}, {"n": 1}] and not capsys.readouterr().err
-    bot.write_text("another")
-    assert [again.load(files, n=n) for n in range(2)] == [None, None]
-    said = capsys.readouterr().err
-    assert said.count("has changed") == len(said.splitlines()) == 1
-    again.save({"n": 5}, files, n=1)
-    assert Parts(tmp_path / "parts").load(files, n=1) == {"n": 5}
 
 
 def test_parts_of_other_work_in_the_same_directory_stay(tmp_path: Path) -> None:

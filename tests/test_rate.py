@@ -168,7 +168,7 @@ def test_a_program_that_breaks_costs_no_rating(tmp_path, program, monkeypatch):
     assert json.loads(path.read_text())["blocks"] == saved["blocks"]
 
 
-def test_a_program_whose_file_has_changed_is_rated_anew(tmp_path, program, monkeypatch, capsys):
+def test_a_program_whose_file_has_changed_is_rated_anew(tmp_path, program, monkeypatch):
     settings = {
         "player": program("never"),
         "budget": "2-hands",
@@ -179,12 +179,10 @@ def test_a_program_whose_file_has_changed_is_rated_anew(tmp_path, program, monke
     rate(RateConfig(**settings))
     monkeypatch.setattr("agents.cli.rate._play", lambda *args: "nothing was to be played")
     rate(RateConfig(**settings))
-    assert "changed" not in capsys.readouterr().err
     with (tmp_path / "program.py").open("a") as script:
         script.write("# better now")
     with refuses(GinError, "nothing was"):
         rate(RateConfig(**settings))
-    assert "program.py' has changed" in capsys.readouterr().err
 
 
 def test_losses_add_up_over_kinds_and_are_larger_for_a_random_player():

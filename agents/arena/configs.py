@@ -123,4 +123,9 @@ class ExploitConfig(Processes):
     base: Path = Path("configs/exploit.yaml")
     start: str = "network"
     points: int = Field(10, gt=0)
-    out: Path = Field(default_factory=lambda: new_results_file("exploit"))
+    out: Path | None = None
+
+    @property
+    def path(self) -> Path:
+        """The results file: the one that was named, or one that there is not yet."""
+        return self.out or new_results_file("exploit")

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import os
 import re
-import shutil
 import sys
 from collections.abc import Callable
 from concurrent.futures import Executor
@@ -52,9 +52,20 @@ def version_of(side: Side, *made: Player) -> dict[str, Any]:
         side: the parsed name.
         made: the player as it was made; none for a program.
     """
-    if not isinstance(side, PlayerSpec) or side.kind == "cmd":
+    if not isinstance(side, PlayerSpec):
         return {}
     hashes: dict[str, Any] = {}
+    if side.kind == "cmd":
+        # The program, and what an interpreter is given first; later words may name files that the program writes.
+        program, *arguments = split_command(side.argument)
+        given = itertools.dropwhile(lambda word: re.match("-[^-]", word), arguments)
+        places = [program] if os.path.dirname(program) else []
+        files = [
+            place
+            for place in [*places, *itertools.islice(given, 1)]
+            if os.path.isfile(place) and os.access(place, os.R_OK)
+        ]
+        return {side.argument: [digest_of_file(place) for place in files]}
     # Includes the current defaults of settings that are left out.
     if settings := getattr(made[0], "search_settings", None):
         hashes[side.text] = settings
@@ -72,14 +83,6 @@ def version_of(side: Side, *made: Player) -> dict[str, Any]:
 
             hashes[place] = str(read_metadata(network_directory(place)).get("weights_sha256"))
     return hashes
-
-
-def paths_of(side: Side) -> list[str]:
-    """What may name a file of a program in its command: words, and what they hold between ``=`` and ``:``; empty for other players."""
-    if not isinstance(side, PlayerSpec) or side.kind != "cmd":
-        return []
-    program, *arguments = split_command(side.argument)
-    return [str(shutil.which(program)), *(piece for word in arguments for piece in (word, *re.split("[=:]", word)))]
 
 
 class Tournament:
@@ -157,10 +160,9 @@ class Tournament:
         return (self.sides[block.a], self.sides[block.b]), (self.settings, block.first, block.pairs)
 
     def _depends(self, block: Block) -> dict[str, Any]:
-        """What a block's result depends on besides the settings."""
+        """What a block's result depends on besides the settings; a program of several files that has changed is known by another name."""
         players = [[self.names[number], self.specs[number], self.versions[number]] for number in (block.a, block.b)]
-        files = paths_of(self.sides[block.a]) + paths_of(self.sides[block.b])
-        return {"players": players, "first": block.first, "pairs": block.pairs, "files": files}
+        return {"players": players, "first": block.first, "pairs": block.pairs}
 
     def save(self, block: Block, part: Part) -> None:
         """Keeps the results of a block that has been played; only now its salt, which a program could read from the disk while it plays."""

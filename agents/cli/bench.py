@@ -15,7 +15,7 @@ from agents.arena.configs import Processes
 from agents.arena.executors import open_executor
 from agents.arena.matches import MatchSettings, check_names, play_match, read_side
 from agents.arena.results import MatchResult
-from agents.arena.tournament import paths_of, version_of
+from agents.arena.tournament import version_of
 from agents.estimates import Estimate, ratio
 from agents.files import check_writable, new_results_file, write_json, writing
 from agents.interrupts import defer_interrupts
@@ -55,7 +55,12 @@ class BenchConfig(Processes):
     trained_on: str = "not said"
     minutes: float = Field(15, gt=0)
     seconds: float = Field(10.0, gt=0)
-    out: Path = Field(default_factory=lambda: new_results_file("bench"))
+    out: Path | None = None
+
+    @property
+    def path(self) -> Path:
+        """The results file: the one that was named, or one that there is not yet."""
+        return self.out or new_results_file("bench")
 
 
 def bench(config: BenchConfig, details: bool = False) -> None:
@@ -68,22 +73,21 @@ def bench(config: BenchConfig, details: bool = False) -> None:
         config: the player.
         details: also show how it plays.
     """
-    check_writable(config.out)
+    check_writable(config.path)
     console = plain_console()
     # Few games at once, so that some are over when the time is.
     settings = MatchSettings(seed=SEED, batch=256, limits=BotLimits.for_lines(config.seconds))
     results: list[MatchResult] = []
     parts = Parts(
-        config.out.with_suffix(".parts"),
+        config.path.parent / "bench.parts",
         players=[(name, version_of(read_side(name), *check_names(name))) for name in (config.player, *OPPONENTS)],
         minutes=config.minutes,
         **settings.decisive,
     )
-    paths = paths_of(read_side(config.player))
     with defer_interrupts() as interrupts:
         with open_executor(config.workers) as executor:
             for number, opponent in enumerate(OPPONENTS):
-                stored = parts.load(paths, against=opponent)
+                stored = parts.load(against=opponent)
                 if stored is not None:
                     results.append(MatchResult(rules=settings.rules, **stored))
                     continue
@@ -95,19 +99,21 @@ def bench(config: BenchConfig, details: bool = False) -> None:
                         f"{number} of {len(OPPONENTS)} matches were finished; the same command plays the others"
                     )
                 stored = {key: value for key, value in vars(result).items() if key != "rules"}
-                parts.save(stored, paths, against=opponent)
+                parts.save(stored, against=opponent)
                 results.append(result)
         found = score(results)
         document = results_document(results)
         document["matches"] = [{key: match[key] for key in _KEPT} for match in document["matches"]]
         about = {"bench": BENCH_VERSION, "player": config.name or config.player, "trained_on": config.trained_on}
         try:
-            with writing(config.out):
-                write_json(config.out, document | about | {"score": found.to_dict(), "minutes": config.minutes})
+            # Only now: another benchmark may have written one meanwhile.
+            path = config.path
+            with writing(path):
+                write_json(path, document | about | {"score": found.to_dict(), "minutes": config.minutes})
             parts.remove()
         finally:
             print_result(console, opponents_tables(results), details)
-    console.print(f"score: {found.text(percent=True)}; results: {config.out}", markup=False, soft_wrap=True)
+    console.print(f"score: {found.text(percent=True)}; results: {path}", markup=False, soft_wrap=True)
     check_forfeits(results)
 
 

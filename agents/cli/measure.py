@@ -27,7 +27,7 @@ def exploit(config: ExploitConfig, details: bool = False) -> int | None:
     """
     from agents.training.exploit import exploit as train_and_measure
 
-    check_writable(config.out)
+    check_writable(config.path)
     console = plain_console()
     with (
         open_executor(config.workers) as executor,
@@ -40,9 +40,10 @@ def exploit(config: ExploitConfig, details: bool = False) -> int | None:
     }
     gained = None if began is None else result.points_over(began)
     document["gained"] = None if gained is None else gained.to_dict()
-    with writing(config.out):
-        write_json(config.out, document | results_document([result, *([began] if began else [])]))
-    console.print(f"results: {config.out}", markup=False, soft_wrap=True)
+    path = config.path
+    with writing(path):
+        write_json(path, document | results_document([result, *([began] if began else [])]))
+    console.print(f"results: {path}", markup=False, soft_wrap=True)
     for response in responses if details else []:
         curve = "  ".join(f"{done / 1e6:.2f}M {points:+.2f} ± {half:.2f}" for done, points, half in response.curve)
         console.print(f"seed {response.seed}, points per hand on deals kept for choosing: {curve}", highlight=False)

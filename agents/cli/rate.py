@@ -15,7 +15,7 @@ from rich.markup import escape
 from agents.arena.matches import MatchSettings, check_names, learns, read_side
 from agents.arena.results import RESULTS_VERSION, versions
 from agents.arena.short_rating import Block, ShortRating, play_block
-from agents.arena.tournament import paths_of, version_of
+from agents.arena.tournament import version_of
 from agents.cli import INTERRUPTED
 from agents.config import Config
 from agents.files import check_writable, write_json, writing
@@ -81,9 +81,8 @@ def rate(config: RateConfig) -> int | None:
             f"{quoted(config.player)} learns, so its hands are not alike; rate a level without learn=true, matched with rating=R"
         )
     decisive = {name: getattr(config, name) for name in _DECISIVE}
-    side = read_side(config.player)
-    parts, paths = Parts(path.parent / "parts", version=version_of(side, *made), **decisive), paths_of(side)
-    found = ShortRating(config.player, shipped_ladder(), _earlier_blocks(parts, paths))
+    parts = Parts(path.parent / "parts", version=version_of(read_side(config.player), *made), **decisive)
+    found = ShortRating(config.player, shipped_ladder(), _earlier_blocks(parts))
     console = plain_console()
     fault = ""
     with defer_interrupts() as interrupts:
@@ -92,7 +91,7 @@ def rate(config: RateConfig) -> int | None:
                 first = found.pairs
                 fault = _play(config, found, opponent, count, lambda hands, first=first: tick(2 * first + hands))
                 if found.pairs > first:
-                    parts.save(asdict(found.blocks[-1]), paths, first=first)
+                    parts.save(asdict(found.blocks[-1]), first=first)
                     tick(2 * found.pairs)
                 if fault or interrupts.requested or not found.blocks:
                     break
@@ -108,11 +107,11 @@ def rate(config: RateConfig) -> int | None:
     return INTERRUPTED if interrupts.requested and found.pairs < pairs else None
 
 
-def _earlier_blocks(parts: Parts, paths: list[str]) -> list[Block]:
+def _earlier_blocks(parts: Parts) -> list[Block]:
     """The blocks that earlier calls have played."""
     blocks: list[Block] = []
     pairs = 0
-    while stored := parts.load(paths, first=pairs):
+    while stored := parts.load(first=pairs):
         blocks.append(Block(**stored))
         pairs += len(blocks[-1].margins)
     return blocks

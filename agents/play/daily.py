@@ -48,7 +48,7 @@ def level_results(day: datetime.date, tell: Callable[[int, int], None]) -> dict[
 
 def _result(game: Game, name: str) -> int:
     match, players = game.match, [make_player(name, game.seed), make_player(game.opponent, game.seed)]
-    while not match.is_over:
+    while not match.hand.is_over:
         seat = match.hand.turn
         match.push(int(ask_player(players[seat], match.hand.view(seat), _SLOTS)[0]))
     return match.score[0] - match.score[1]

@@ -82,6 +82,11 @@ class Game(Config):
         return self.name.removeprefix(DAILY) if self.name.startswith(DAILY) else ""
 
     @property
+    def is_over(self) -> bool:
+        """Whether it has ended: a day's deal with its hand, also one that nobody wins."""
+        return self.match.is_over or bool(self.day and self.match.hand.is_over)
+
+    @property
     def opponent_name(self) -> str:
         """The opponent as the table, the statistics and records call it."""
         return opponent_name(self.opponent, self.easy)

@@ -432,7 +432,7 @@ class Session:
     def save(self) -> None:
         """Puts the game on disk as it stands; if that fails, a notice says so and the game goes on."""
         for side in self._sides:
-            side.file.game = None if self.match.is_over else side.game
+            side.file.game = None if side.game.is_over else side.game
         self.file.save(*(side.file for side in self._sides[1:]))
 
     # ------------------------------------------------------------------ the order in which the person's cards lie

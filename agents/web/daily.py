@@ -28,7 +28,7 @@ def daily(request: Request) -> Response:
     if played is None:
         return request.page("daily.html", day=day, opponent=OPPONENT, unfinished=session.unfinished(), rows=[])
     # Given up where no hand has ended.
-    mine = played.score[0] - played.score[1] if played.over else None
+    mine = played.score[0] - played.score[1] if played.hands else None
     job = _results.job(day, lambda tell: level_results(day, tell), stays=True)
     if not job.wait(PATIENCE):
         result = "You gave it up" if mine is None else f"Your result is {mine:+d}"
