@@ -16,7 +16,7 @@
 #   make bench    speed beside OpenSpiel (takes minutes)
 #   make network  the network that ships, from scratch (takes hours; the same command goes on where it was stopped)
 #   make levels   the dial and the responses of the levels, for the network that ships (takes half an hour)
-#   make app      levels 1 to 3 for apps, and the page of examples/app with them (takes a quarter of an hour, and needs node)
+#   make app      levels 1 to 3 for apps, and the page of examples/app with them (takes half an hour, and needs node)
 #   make results  the shipped network against everybody, and the levels: the figures of docs/results.md (takes an hour)
 #   make clean    remove caches and build products; distclean also removes .venv
 #
