@@ -124,7 +124,7 @@ def test_every_rule_and_preset_is_explained() -> None:
 
 def test_a_target_above_500_becomes_500_under_gr_alone(talk):
     talk.session.set_option("rules", "gr,target=600")
-    assert talk.session.options.rules == "gr,target=500"
+    assert talk.session.options.rules == "gr,target=500" and "500" in talk.session.notices()[0]
     with refuses(GinError, 500, 600):
         talk.session.set_option("rules", "eaai,target=600")
     assert talk.session.options.rules == "gr,target=500"
@@ -193,6 +193,7 @@ def test_wrong_moves_are_explained_and_change_nothing(talk):
     wrong = ["stock", "d KS", "done", "spread 1", "l 3C", "k 3C", "12", "frobnicate"]
     shown = " ".join(talk.resume(game, *wrong, "help").split())
     assert shown.count(" ! ") == len(wrong) and "lay off that card" in shown
+    assert all(command in shown for command in ("gin analyse", "gin practice", "gin levels learned"))
     assert "you cannot draw from the stock now; you can take the K♦ or pass" in shown
     assert talk.match.hand.history == []
     # A card that was just taken stays for the turn.

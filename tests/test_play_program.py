@@ -141,8 +141,12 @@ def test_the_end_of_input_saves_and_leaves(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("builtins.input", read)
     # A size that a terminal does not know.
     monkeypatch.setenv("COLUMNS", "0")
-    cli.run("gin", "play", ["--home", str(tmp_path), "--seed", "3", "--set", "learning=off", "sort=value"])
-    assert "'gin play' goes on with it" in capsys.readouterr().out
+    chosen = ["--opponent", "simple", "--rules", "dg-standard,target=40", "--set", "learning=off", "sort=value"]
+    cli.run("gin", "play", ["--home", str(tmp_path), "--seed", "3", *chosen])
+    shown = capsys.readouterr().out
+    assert "'gin play' goes on with it" in shown and shown.count("Standard, target 40") == 1
+    cli.run("gin", "play", ["--home", str(tmp_path), "--opponent", "easy"])
+    assert "Your opponent is Easy. This takes effect with the next game." in capsys.readouterr().out
     file = Home(tmp_path).open("Ann")
     assert file.game is not None and not file.options.learning and file.options.sort == "value"
     file.close()

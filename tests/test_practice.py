@@ -234,6 +234,8 @@ def test_practice_in_pages(guest, monkeypatch) -> None:
     # A second click, and what is no move.
     assert "answered already" in ann.post("/practice", **fields, move=moves[0])
     assert "frobnicate" in ann.post("/practice", **fields | {"reviews": "1"}, move="frobnicate")
+    on_buttons = plain(ann.get("/practice?next=1&kind=draw"))
+    assert re.search(r"Take the \S+ from the pile", on_buttons) and re.search("Draw from the stock|Pass on", on_buttons)
     following = ann.get("/practice?next=1&kind=knock")
     assert dict(re.findall(r'name="(exercise)" value="(\d+)"', following))["exercise"] != fields["exercise"]
     assert ann.client.get("/practice?next=1&kind=foo").status_code == 400

@@ -373,6 +373,14 @@ def test_an_ace_that_cannot_meld_is_called_useless() -> None:
     assert "useless" not in reason(view, parse_card("AS"), parse_card("KC"))
 
 
+def test_a_discard_that_no_fact_tells_from_the_other_has_the_reason_that_is_true_of_it_alone() -> None:
+    view = Hand.deal("eaai", seed=1).view()[0].copy()
+    view["phase"], view["hand"] = PHASE_DISCARD, mask_of(parse_cards("AS 5S 5C 5D 9H TH JH 8C 8D KC KD"))
+    view["unseen"] = mask_of(parse_cards("AC 3S"))
+    view["legal"][0] = view["hand"]
+    assert reason(view, parse_card("KC"), parse_card("KD")) == FORMS["useless"].format(card="KC")
+
+
 def test_spreads_and_lay_offs_have_reasons() -> None:
     hand = Hand.deal("ht1", deck=deck(MANY_WAYS, NO_MELD, "KD", "KC"), starter=0, seed=0)
     for words in ("pass", "pass", "knock KC"):

@@ -116,10 +116,10 @@ class Session:
     def set_option(self, name: str, value: str) -> str:
         """Changes an option; returns a sentence. Under the presets of ``GR`` a target above 500 becomes 500."""
         name = name.strip().lower().replace("-", "_")
-        capped, target = "", re.search(r"target=(\d+)", value)
+        target = re.search(r"target=(\d+)", value)
         if name == "rules" and preset_of(value) in GR and target and int(target[1][:9]) > _HIGHEST_TARGET:
             value = value.replace(target[0], f"target={_HIGHEST_TARGET}")
-            capped = f"The target is at most {_HIGHEST_TARGET} under these rules. "
+            self.file.notices.append(f"The target is at most {_HIGHEST_TARGET} under these rules.")
         options = self.options.changed(name, value)
         if name == "opponent" and options.opponent not in names_for_all():
             # Made once, so that a wrong name is refused now and not at the next game. The others are right, and may take long to load.
@@ -131,10 +131,10 @@ class Session:
         if self.is_playing and name in ("sort", "direction", "sort_when") and options.sort != "none":
             self.sort()
         words = {
-            "rules": f"{capped}The rules are {display_rules(options.rules)}.",
+            "rules": f"The rules are {display_rules(options.rules)}.",
             "opponent": f"Your opponent is {display_opponent(options.opponent_name)}.",
         }
-        later = self.is_playing and name in ("rules", "opponent", "easy_game", "learning")
+        later = self.file.game is not None and name in ("rules", "opponent", "easy_game", "learning")
         return (
             words.get(name, f"{name} is now {options.text(name)}.") + later * " This takes effect with the next game."
         )

@@ -37,7 +37,8 @@ t  take the upcard       s  draw from the stock       p  pass
 7C  discard that card    k 7C  knock with it          gin  go gin
 spread 2  spread so      l 7C  lay off that card      n  done laying off
 In a game, h: a hint, Enter: the table again.
-q leaves, and what has been played is kept. Everything else is in the browser: gin web."""
+q leaves, and what has been played is kept. Then: gin analyse (what your moves cost), gin practice (positions
+to play again), gin levels learned (what a level has learned); records, statistics and options: gin web."""
 # The moves of ``Turn.action`` that need no card, by what may be typed for them.
 _MOVES = {
     "t": "take",
@@ -267,8 +268,12 @@ def play(
             # What was typed here may play; what the store names may not.
             session = Session(file, seed, allowed=[changes[name] for name in ("opponent",) if name in changes])
             try:
+                resumes = file.game is not None and not new
                 for name, value in changes.items():
-                    terminal.say(session.set_option(name, value))
+                    changed = session.set_option(name, value)
+                    # A new game is announced with its opponent and rules.
+                    if resumes or name not in ("opponent", "rules"):
+                        terminal.say(changed)
                 play_games(terminal, session, new)
             finally:
                 session.leave_game()

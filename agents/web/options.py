@@ -43,8 +43,8 @@ OPPONENT_TEXTS = {
     "camper": "never knocks below gin",
     "knocker": "knocks in its first turns if it can, then plays for gin",
     "random": "plays legal actions at random",
-    "population": "one of 512 random styles; population:draw=2 draws others",
-    "openspiel-simple": "OpenSpiel's simple bot, which needs OpenSpiel",
+    "population": "one of 512 random styles",
+    "openspiel-simple": "of the library OpenSpiel, which has to be installed",
 }
 
 

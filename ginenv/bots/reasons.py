@@ -111,7 +111,9 @@ def reason(view: Any, action: int, other: int | None = None, estimates: Estimate
     if found:
         return found
     if other is None or not estimates.worth_more:
-        return FORMS["best"]
+        # Where nothing tells two discards apart, what is true of the better one alone.
+        alone = _discard(view, action, None) if phase == PHASE_DISCARD and action < KNOCK else ""
+        return alone or FORMS["best"]
     one, two = _doing(view, action), _doing(view, other)
     return _say("worth more", action=one[0].upper() + one[1:], gap=estimates.worth_more, than=two)
 
@@ -191,10 +193,12 @@ class _Discard:
 def _discard(view: Any, card: int, other: int | None) -> str:
     one = _Discard(view, card)
     if other is None:
-        facts = [*one.alone(), *one.safe(), (0.1, _say("ways alone", card=one.name, ways=_waiting(one.ways)))]
+        facts = [*one.alone(), *one.safe()]
+        if one.ways:
+            facts.append((0.1, _say("ways alone", card=one.name, ways=_waiting(one.ways))))
         if one.left == min(_left(int(view["hand"]), each) for each in cards_of(int(view["legal"][0]))):
             facts.append((2.0, _say("least deadwood", card=one.name, left=_is_left(one.left))))
-        return max(facts)[1]
+        return max(facts, default=(0.0, ""))[1]
     two = _Discard(view, other)
     names = {"card": one.name, "other": two.name}
     good, bad = [], []
