@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 
 from ginenv.engine.rule_texts import PRESET_NAMES, PRESET_TEXTS
@@ -28,13 +29,24 @@ def display_opponent(name: str) -> str:
     return f"{shown} ({rest}" if rest else shown
 
 
-def display_rules(text: str) -> str:
-    """Rules, written as a preset and changes to it: ``dg-standard,target=150`` is ``Standard, target 150``."""
+def display_rules(text: str, day: str = "") -> str:
+    """Rules, written as a preset and changes to it: ``dg-standard,target=150`` is ``Standard, target 150``.
+
+    Under them, the deal of a day is ``Standard, one hand (today’s deal)``.
+    """
     preset, *changes = text.split(",")
-    return ", ".join([PRESET_NAMES.get(preset, preset), *map(_change_words, changes)])
+    shown = ", ".join([PRESET_NAMES.get(preset, preset), *map(_change_words, changes)])
+    return f"{shown} ({display_day(day)})" if day else shown
+
+
+def display_day(day: str) -> str:
+    """The deal of a day in ISO 8601: ``today’s deal``, or ``the deal of 2026-11-28``."""
+    return "today’s deal" if day == f"{datetime.date.today()}" else f"the deal of {day}"
 
 
 def _change_words(change: str) -> str:
+    if change == "target=0":
+        return "one hand"
     return change.replace("=", " ").replace("_", " ")
 
 

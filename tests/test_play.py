@@ -213,14 +213,20 @@ def test_the_upcard_just_taken_can_be_given_back_under_gr_alone(talk):
     assert talk.match.hand.phase == "discard"
 
 
+def test_a_single_hand_is_called_so(talk):
+    shown = talk.resume(prepared("dg-standard,target=0", deck(LOOSE, NO_MELD, "KD", "KC"), 0))
+    assert "Standard, one hand." in shown and shown.count("one hand") == 2
+    assert "hand 1" not in shown and "target 0" not in shown
+
+
 def test_a_terminal_without_symbols_shows_letters(tmp_path):
     screen = io.TextIOWrapper(io.BytesIO(), "ascii")
     terminal = Terminal(Console(file=screen, width=80), lambda prompt: pytest.fail())
     terminal.show(prepared("eaai", deck(LOOSE, NO_MELD, "KD", "KC"), 0).match.hand.view(0)[0], "Bob")
-    terminal.say("You draw the 7C.")
+    terminal.say("You draw the 7C.", "today’s deal")
     screen.flush()
     shown = screen.buffer.getvalue().decode("ascii")
-    assert "[KD]" in shown and "AC 2H 5H 6S" in shown and "7C" in shown
+    assert "[KD]" in shown and "AC 2H 5H 6S" in shown and "7C" in shown and "today's deal" in shown
 
 
 class Clicker:

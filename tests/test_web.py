@@ -140,13 +140,16 @@ def test_spreads_are_chosen_and_cards_laid_off_by_hand(guest):
 )
 def test_gin_and_an_undercut_stand_across_the_table(guest, hands, do, word):
     """And the button of a knock is there only where it means something."""
-    ann = guest(prepared("eaai", deck(*hands, "KD", "KC"), int(not do)))
+    game = prepared("eaai", deck(*hands, "KD", "KC"), int(not do))
+    game.begun = "2001-02-03T04:05:06"
+    ann = guest(game)
     assert 'id="do-knock"' not in ann.get("/table")
     shown = ann.do(do="pass")
     assert re.findall(r'id="do-(gin|knock)"', shown) == [do] * bool(do)
     shown = ann.do(do=do) if do else shown
     assert ann.person.session.hand.is_over
     assert re.findall(r'class="fanfare ([a-z]+) mine"', shown) == [word] * bool(word)
+    assert "2001-02-03 04:05:06" in ann.get("/records"), "when it began, not when its first hand ended"
 
 
 def test_melds_are_marked_if_wished_and_a_hint_says_why_and_marks_the_card(guest):
@@ -197,7 +200,7 @@ def test_a_window_that_is_behind_plays_nothing(guest):
 def test_a_new_game_is_warned_of_while_another_is_unfinished(guest):
     ann = guest(prepared("eaai", deck(LOOSE, NO_MELD, "KD", "KC"), 0))
     assert "There is an unfinished game: Ann 0, Formula 0 after 0 hands." in plain(ann.get("/"))
-    assert "its points are lost" in plain(ann.post("/new"))
+    assert "points of the unfinished game will be lost" in plain(ann.post("/new"))
     assert ann.person.session.file.game.name == "prepared"
     ann.post("/new", sure="1")
     assert ann.person.session.file.game.name != "prepared"

@@ -179,7 +179,12 @@ def test_a_deal_of_the_day_that_was_begun_is_not_dealt_again(guest, quick_levels
     ann.move()
     played = ann.person.session.hand.history
     assert 'id="table"' in ann.post("/daily", sure="1") and ann.person.session.hand.history == played
-    assert f"the deal of {today}" in plain(ann.get("/"))
+    ann.person.session.game.begun = "2001-02-03T04:05:06"
+    table, lobby = plain(ann.get("/table")), plain(ann.get("/"))
+    assert "one hand: today’s deal" in table and "Standard, one hand (today’s deal)" in table
+    assert "hand 1" not in table and "target 0" not in table
+    assert "game: today’s deal, which" in lobby and "Today’s deal will be given up for good" in lobby
+    assert "the same for everybody. Go on with it" in lobby and "Play it" not in lobby
     assert f"The deal of {today} is given up" in plain(ann.post("/new", sure="1"))
     ann.post("/daily", sure="1")
     assert ann.person.session.file.game.name != daily.daily_name(today), "another game is in play"
@@ -187,7 +192,10 @@ def test_a_deal_of_the_day_that_was_begun_is_not_dealt_again(guest, quick_levels
     shown = plain(ann.get("/daily"))
     assert re.search(r"Ann\W*given up", shown) and "Simple" in shown and "Analyse your" not in shown
     # There is nothing to analyse, but its cards can be looked at.
-    assert "/analysis?game=" not in ann.get("/records") and "hand 1, step 1" in plain(ann.get("/replay?record=1"))
+    assert "/analysis?game=" not in ann.get("/records") and "one hand, step 1" in plain(ann.get("/replay?record=1"))
+    records = plain(ann.get("/records"))
+    assert "Standard, one hand (today’s deal)" in records and "2001-02-03 04:05:06" in records
+    assert "You gave it up; see" in plain(ann.get("/"))
     ann.person.session.leave_game()
     ann.person.session.file.game = None
     assert "You have not finished a hand yet." in plain(ann.get("/analysis"))

@@ -121,10 +121,10 @@ def test_records_are_stepped_through_and_added_and_a_bad_one_is_explained(guest)
     ann.play_game()
     history = ann.person.session.match.played[0].history
     shown = ann.get("/replay?record=1")
-    assert "Ann against Formula" in plain(shown) and "hand 1, step 1" in plain(shown)
+    assert "Ann against Formula" in plain(shown) and "one hand, step 1" in plain(shown)
     assert len(re.findall(r"<title>\w.</title>", shown)) >= 20, "both hands lie open"
     part = ann.get(attribute(shown.split('id="step-on"')[1], "hx-get").replace("&amp;", "&"), **{"HX-Request": "true"})
-    assert "<html" not in part and "hand 1, step 2" in plain(part)
+    assert "<html" not in part and "one hand, step 2" in plain(part)
     shown = ann.get(f"/replay?record=1&at={len(history)}")
     assert ann.person.session.match.outcomes[0].describe(("Ann", "Formula")).split(";")[0] in plain(shown)
     assert 'id="step-on"' not in shown

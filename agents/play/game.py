@@ -19,6 +19,16 @@ from ginenv.hands.records import format_record, parse_record
 DAILY = "daily-"
 
 
+def day_of(name: str) -> str:
+    """The day whose deal the game of this name is (see ``agents.play.daily``); empty for other games."""
+    return name.removeprefix(DAILY) if name.startswith(DAILY) else ""
+
+
+def utc_now() -> str:
+    """The time in UTC, in ISO 8601."""
+    return f"{datetime.datetime.now(datetime.UTC):%Y-%m-%dT%H:%M:%S}"
+
+
 def _read_match(value: Any) -> Match:
     if isinstance(value, Match):
         return value
@@ -47,6 +57,7 @@ class Game(Config):
         order: the person's cards in the order in which they lie.
         play_to_gin: whether the person is no longer asked to knock in this hand.
         seat: the person's seat.
+        begun: when it began, in UTC (ISO 8601).
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, frozen=False)
@@ -59,6 +70,7 @@ class Game(Config):
     order: _Cards
     play_to_gin: bool = False
     seat: Literal[0, 1] = 0
+    begun: str = Field(default_factory=utc_now)
 
     @classmethod
     def begin(cls, rules: Rules, opponent: str, easy: bool, seed: int | None = None) -> Game:
@@ -71,15 +83,12 @@ class Game(Config):
 
     def facing(self, person: str) -> Game:
         """The same game as the friend has it to whom this person is the opponent."""
-        seat = 0 if self.seat else 1
-        return Game(
-            record=self.match, opponent=FRIEND + person, easy=False, seed=self.seed, name=self.name, order=[], seat=seat
-        )
+        return self.model_copy(update={"opponent": FRIEND + person, "order": [], "seat": 1 - self.seat})
 
     @property
     def day(self) -> str:
-        """The day whose deal it is (see ``agents.play.daily``); empty for other games."""
-        return self.name.removeprefix(DAILY) if self.name.startswith(DAILY) else ""
+        """The day whose deal it is; empty for other games."""
+        return day_of(self.name)
 
     @property
     def is_over(self) -> bool:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import datetime
 from dataclasses import dataclass
 
 from agents.play.database import Database
+from agents.play.game import day_of, utc_now
 from agents.play.options import variation
 from ginenv.hands.hand import Hand, Match
 from ginenv.hands.records import format_record
@@ -21,7 +21,7 @@ class StoredGame:
         seat: the player's seat (always 0 at a table); None in an imported game of others.
         names: names of seats 0 and 1.
         rules: the variation, such as ``eaai,target=150``.
-        begun: when it came into the store, in UTC (ISO 8601).
+        begun: when it began or, if it was imported, came into the store, in UTC (ISO 8601).
         hands: how many hands have ended.
         score: the score by seat, from the hands that have ended.
         over: whether the game has ended.
@@ -38,6 +38,11 @@ class StoredGame:
     score: tuple[int, int]
     over: bool
     winner: int | None
+
+    @property
+    def day(self) -> str:
+        """The day whose deal it is; empty for other games."""
+        return day_of(self.name)
 
 
 def read_games(database: Database, player: str | None = None, game: int | None = None) -> list[StoredGame]:
@@ -72,6 +77,7 @@ def write_game(
     players: tuple[str, str],
     seat: int | None = 0,
     text: str = "",
+    begun: str = "",
 ) -> int:
     """Writes a game and its ended hands in one transaction; of a game known by this name only what is new.
 
@@ -83,6 +89,7 @@ def write_game(
         players: names of seats 0 and 1.
         seat: the player's seat.
         text: its record, if it comes from a file; written again when left out.
+        begun: when it began, in UTC; now when left out.
 
     Returns:
         The game's id.
@@ -96,8 +103,7 @@ def write_game(
             database.run(update, *now, game)
         else:
             columns = "player, name, seat, name_0, name_1, rules, begun, record, over, winner, score_0, score_1"
-            begun = f"{datetime.datetime.now(datetime.UTC):%Y-%m-%dT%H:%M:%S}"
-            values = (player, name, seat, *players, variation(match.rules), begun, *now)
+            values = (player, name, seat, *players, variation(match.rules), begun or utc_now(), *now)
             marks = ", ".join("?" * len(values))
             game = database.run(f"INSERT INTO game ({columns}) VALUES ({marks})", *values)
         count = database.rows("SELECT count(*) AS hands FROM hand WHERE game = ?", game)[0]["hands"]

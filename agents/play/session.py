@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from agents.display_names import display_opponent, display_rules
+from agents.display_names import display_day, display_opponent, display_rules
 from agents.play.allowed import check_allowed, names_for_all
 from agents.play.events import Event, tell
 from agents.play.game import Game
@@ -163,10 +163,19 @@ class Session:
         if game is None:
             return ""
         if game.day:
-            return f"the deal of {game.day}, which is dealt only once"
+            return f"{display_day(game.day)}, which is dealt only once"
         mine, theirs = game.match.score[game.seat], game.match.score[1 - game.seat]
         score = f"{self.file.name} {mine}, {display_opponent(game.opponent_name)} {theirs}"
         return f"{score} after {count(len(game.match.played), 'hand')}"
+
+    @property
+    def loss(self) -> str:
+        """What is lost when another game begins, in a sentence; empty where there is no unfinished game."""
+        if self.file.game is None:
+            return ""
+        if day := self.file.game.day:
+            return f"{display_day(day).capitalize()} will be given up for good"
+        return "The points of the unfinished game will be lost"
 
     def new_game(self, given: Game | None = None) -> None:
         """Begins a game, with the chosen rules and opponent unless one is given; an unfinished one is lost if the opponent can play."""
@@ -294,6 +303,13 @@ class Session:
         return self.game.match
 
     @property
+    def rules_words(self) -> str:
+        """The rules as they are shown, such as ``Standard, to 100``, and whether the hand is the deal of a day."""
+        target, rules = self.match.rules.target, variation(self.match.rules)
+        to = f", to {target}" if target and "target=" not in rules else ""
+        return display_rules(rules, self.game.day) + to
+
+    @property
     def seat(self) -> int:
         """The person's seat."""
         return self.game.seat
@@ -418,7 +434,8 @@ class Session:
 
     def _record(self, game: Game) -> None:
         mine, theirs = self.file.name, game.opponent_name
-        self.file.write_record(game.name, game.match, (theirs, mine) if game.seat else (mine, theirs), game.seat)
+        players = (theirs, mine) if game.seat else (mine, theirs)
+        self.file.write_record(game.name, game.match, players, game.seat, game.begun)
 
     def _show_opponent(self, opponent: Player) -> None:
         with warnings.catch_warnings(record=True) as caught:

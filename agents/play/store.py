@@ -228,7 +228,7 @@ class PlayerFile:
         self.statistics = Tallies()
         self.game: Game | None = None
         self.notices: list[str] = []
-        self._ended: dict[str, tuple[Match, tuple[str, str], int]] = {}
+        self._ended: dict[str, tuple[Match, tuple[str, str], int, str]] = {}
         self._lock = home.lock(name)
         try:
             self._load()
@@ -282,9 +282,9 @@ class PlayerFile:
         )
         return [row["margin"] for row in rows][::-1]
 
-    def write_record(self, name: str, match: Match, players: tuple[str, str], seat: int = 0) -> None:
-        """Puts the ended hands of a game into the store with the next ``save``; ``seat`` is the player's."""
-        self._ended[name] = match.copy(), players, seat
+    def write_record(self, name: str, match: Match, players: tuple[str, str], seat: int = 0, begun: str = "") -> None:
+        """Puts the ended hands of a game into the store with the next ``save``; the other arguments are those of ``write_game``."""
+        self._ended[name] = match.copy(), players, seat, begun
 
     def save(self, *others: PlayerFile) -> None:
         """Writes options, statistics, the unfinished game and ended hands, of others too, all at once; if that fails, a notice says so."""
@@ -306,8 +306,8 @@ class PlayerFile:
             "UPDATE player SET options = ?, statistics = ?, game = ? WHERE id = ?",
             *(self.options.model_dump_json(), self.statistics.model_dump_json(), game, self.id),
         )
-        for name, (match, players, seat) in self._ended.items():
-            write_game(database, self.id, name, match, players, seat)
+        for name, (match, players, seat, begun) in self._ended.items():
+            write_game(database, self.id, name, match, players, seat, begun=begun)
 
     def import_record(self, name: str, text: str) -> StoredGame:
         """Adds a record to the player's games; the seat that bears the player's name is the player's.
@@ -361,7 +361,7 @@ class UnsavedPlayer(PlayerFile):
     def save(self, *others: PlayerFile) -> None:
         """Does nothing."""
 
-    def write_record(self, name: str, match: Match, players: tuple[str, str], seat: int = 0) -> None:
+    def write_record(self, name: str, match: Match, players: tuple[str, str], seat: int = 0, begun: str = "") -> None:
         """Does nothing."""
 
     def close(self) -> None:

@@ -55,8 +55,8 @@ _WITH_CARD = re.compile(r"(?:([dkl])(?:iscard|nock|ay ?off)?\s*)?((?:10|[2-9atjq
 _SPREAD = re.compile(r"(?:spread\s*)?(\d{1,3})")
 _LEAVE, _HELPS = ("q", "quit", "exit"), ("?", "help")
 _CARD = re.compile(r"\b[A2-9TJQK][SCDH]\b")
-# Where the terminal has no symbols for suits and hidden cards.
-_PLAIN = str.maketrans(f"{SUIT_SYMBOLS}▒…", f"{SUITS}#~")
+# Where the terminal has no symbols for suits, hidden cards and apostrophes.
+_PLAIN = str.maketrans(f"{SUIT_SYMBOLS}▒…’", f"{SUITS}#~'")
 
 
 class LeaveError(Exception):
@@ -178,9 +178,7 @@ def _play_game(terminal: Terminal, session: Session) -> None:
 
 
 def _announce(terminal: Terminal, session: Session) -> None:
-    target, rules = session.match.rules.target, variation(session.match.rules)
-    to = f", to {target}" if target and "target=" not in rules else ""
-    terminal.say("", f"Against {session.theirs}. {display_rules(rules)}{to}.", style="bold")
+    terminal.say("", f"Against {session.theirs}. {session.rules_words}.", style="bold")
 
 
 def _person(terminal: Terminal, session: Session) -> None:

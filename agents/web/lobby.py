@@ -9,6 +9,7 @@ from starlette.responses import Response
 from agents.levels.level import MATCHED
 from agents.levels.matched import person_rating
 from agents.play.options import friend_of
+from agents.web.daily import todays_deal
 from agents.web.jobs import PATIENCE
 from agents.web.options import OPPONENT_TEXTS, USUAL_RULES, rule_words
 from agents.web.people import Person
@@ -53,6 +54,8 @@ def lobby(request: Request, unnamed: str = "") -> Response:
         chosen={**chosen, **fields},
         offered={"opponent": opponents, "rules": {name: rule_words(name) for name in usual}},
         unfinished=unfinished,
+        loss=session.loss,
+        todays_deal=todays_deal(session),
         fan=_FAN,
         ready=request.prepared(),
         friend=fields.get("friend", friend),
@@ -73,7 +76,7 @@ def new(request: Request) -> Response:
     person, fields = request.person, request.fields
     if person.session.file.game is not None and not fields.get("sure"):
         person.say(
-            "There is an unfinished game, and its points are lost when you begin another: tick the box to confirm.",
+            f"{person.session.loss} when you begin another game: tick the box to confirm.",
             "warning",
         )
         return lobby(request)

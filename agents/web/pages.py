@@ -12,11 +12,12 @@ import numpy as np
 from jinja2 import Environment
 from markupsafe import Markup, escape
 
-from agents.display_names import display_opponent, display_rules
+from agents.display_names import display_day, display_opponent, display_rules
 from agents.play.moves import count
 from agents.reports.pages import environment
 from ginenv.engine.cards import RANKS, SUIT_SYMBOLS, card_name, parse_card
 from ginenv.pictures.render import to_svg
+from ginenv.view.wording import hand_words
 
 _CARD = re.compile(r"\b[A2-9TJQK][SCDH]\b")
 _RANK_WORDS = {"A": "ace", "T": "ten", "J": "jack", "Q": "queen", "K": "king"}
@@ -108,7 +109,14 @@ def _templates() -> Environment:
     found = environment("agents.web")
     found.filters.update(symbols=with_symbols, opponent=display_opponent, rules=display_rules)
     found.globals.update(
-        count=count, link=_static_link, card_image=card_image, card_name=card_name, card_words=card_words, figure=figure
+        count=count,
+        link=_static_link,
+        card_image=card_image,
+        card_name=card_name,
+        card_words=card_words,
+        display_day=display_day,
+        figure=figure,
+        hand_words=hand_words,
     )
     return found
 

@@ -64,6 +64,7 @@ def replay(request: Request) -> Response:
         "hand_before": deals[max(n - (at == deals[n]), 0)],
         "hand_next": deals[n + 1] if n + 1 < len(deals) else last,
         "number": n + 1,
+        "target": record.match.rules.target,
         "names": names,
         "picture": table_picture(hand.view(0)[0], names[1], hand.view(1)[0], names[0]),
         "words": words,

@@ -8,7 +8,6 @@ from starlette.responses import Response
 
 from agents.play.events import last_turns, remark
 from agents.play.hand_order import in_suits, meld_names, melds_of_cards, melds_of_view
-from agents.play.options import variation
 from agents.web.pages import BACKS
 from agents.web.request import Request
 from agents.web.table import Table
@@ -102,7 +101,6 @@ def table_values(table: Table, turns: bool = False, awaited: bool = False) -> di
         "awaited": awaited,
         "phase": phase,
         "name": session.file.name,
-        "rules": variation(session.match.rules),
         "sheet": session.match.sheet(),
         "steps": table.take_steps(),
         "back": BACKS[(BACKS.index(options.card_back) + backs) % len(BACKS)],

@@ -19,7 +19,7 @@ from PIL import Image, ImageDraw, ImageFont
 from ginenv.engine.actions import PHASE_OVER
 from ginenv.engine.cards import RANKS, SUIT_SYMBOLS, card_name
 from ginenv.engine.engine import NO_CARD
-from ginenv.view.wording import Holding, my_holding, opponent_holding, status_words, taken_words
+from ginenv.view.wording import Holding, hand_words, my_holding, opponent_holding, status_words, taken_words
 
 # --- text ------------------------------------------------------------------------------------------------------------
 
@@ -45,6 +45,10 @@ def _holding(holding: Holding) -> str:
     return " ".join(parts)
 
 
+def _hand_words(view: np.void) -> str:
+    return hand_words(int(view["hand_no"]) + 1, int(view["rules"]["target"]))
+
+
 def _limit(view: np.void) -> str:
     limit = int(view["limit"])
     return ("gin only" if limit == 0 else f"knock at {limit}") + (", doubled" if view["doubled"] else "")
@@ -68,7 +72,7 @@ def to_text(view: np.void, opponent: str = "opponent") -> str:
         shown.insert(0, "…")
     score = f"score {int(view['score'][0])} : {int(view['score'][1])}"
     lines = [
-        f"{_BOLD}Gin rummy{_PLAIN}  hand {int(view['hand_no']) + 1}  {score}  {_limit(view)}",
+        f"{_BOLD}Gin rummy{_PLAIN}  {_hand_words(view)}  {score}  {_limit(view)}",
         f"  {opponent:<{width}}  {_holding(theirs)}",
         f"  {'pile':<{width}}  {' '.join(shown) if shown else 'empty'}",
         f"  {'stock':<{width}}  {int(view['stock'])} cards",
@@ -280,7 +284,7 @@ def _table(view: np.void, opponent: str, opened: np.void | None = None, me: str 
     if not cards:
         picture.box(left + 110, top + 6, _CARD_W, _CARD_H, _FELT_DARK, _LINE)
     picture.text(left + 110, top + _CARD_H + 18, f"pile {int(view['num_pile'])}", 15, _FAINT)
-    picture.text(right - 4, top + 22, f"hand {int(view['hand_no']) + 1}", 17, _TEXT, "end")
+    picture.text(right - 4, top + 22, _hand_words(view), 17, _TEXT, "end")
     picture.text(right - 4, top + 50, _limit(view), 17, _GOLD, "end")
     last = _by_name(taken_words(view, opponent), me)
     if view["taken"] == NO_CARD and view["drawn"] != NO_CARD:

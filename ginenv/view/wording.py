@@ -98,6 +98,11 @@ def opponent_holding(view: np.void) -> Holding:
     return _least_deadwood(shown, int(view["laid"]))
 
 
+def hand_words(number: int, target: int) -> str:
+    """Which hand it is: ``hand 3`` of a game to a target, or ``one hand`` where no game is played."""
+    return f"hand {number}" if target else "one hand"
+
+
 def last_draw(view: np.void) -> tuple[int, int] | None:
     """Who drew last (0 me, 1 the opponent) and the upcard taken, ``NO_CARD`` for the stock; None if nobody has drawn."""
     for move in reversed(read_moves(view)[0]):
