@@ -240,10 +240,10 @@ class Ladder:
 
         return max(near or others, key=gain)
 
-    def neighbours(self, rating: float) -> tuple[str | None, str | None]:
-        """The rungs just below and above a rating."""
-        below = [name for name in self.opponents if self.ratings[name] <= rating]
-        above = [name for name in self.opponents if self.ratings[name] > rating]
+    def neighbours(self, rating: Estimate) -> tuple[str | None, str | None]:
+        """The rungs just below and above a rating's interval."""
+        below = [name for name in self.opponents if self.ratings[name] <= rating.low]
+        above = [name for name in self.opponents if self.ratings[name] > rating.high]
         return max(below, key=self.ratings.__getitem__, default=None), min(
             above, key=self.ratings.__getitem__, default=None
         )

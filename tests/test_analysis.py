@@ -8,7 +8,8 @@ from typing import NoReturn
 import numpy as np
 import pytest
 
-from agents.analysis import KINDS, Analyst, HandAnalysis, deal_and_play, read_hands
+from agents.analysis import KINDS, MARKS, Analyst, HandAnalysis, deal_and_play, read_hands
+from agents.analysis.findings import GAME, NO_LOSS, POINTS, Side
 from agents.analysis.marks import kind_of, mark_of
 from agents.arena.hand_value import shipped_value
 from agents.cli import run
@@ -379,8 +380,14 @@ def test_gin_analyse_prints_what_was_found(home, hand, tmp_path, capsys):
     (game,) = home.games("Ann")
     assert HandAnalysis.from_json(shown) == analysed(home, game.id, 1, Tired(worlds=8))
     run("gin", "analyse", [*common, "--hand", "1"])
-    text = " ".join(capsys.readouterr().out.split())
-    assert "hand 1, Ann 0, formula 0" in text and "percent of the game" in text and "luck of the draws" in text
+    printed = capsys.readouterr().out
+    text = " ".join(printed.split())
+    assert "hand 1, Ann 0, Formula 0" in text and "percent of the game" in text and "luck of the draws" in text
+    # A decision is one line of the table, even of 80 columns, and begins with its move.
+    rows = re.split(r"\n *\n", re.split("─ *\n", printed)[1])[0].splitlines()
+    choices = [each for each in HandAnalysis.from_json(shown).decisions if len(each.candidates) > 1]
+    assert [int(row.split()[0]) for row in rows] == [each.move for each in choices]
+    assert "seat " not in text and "formula" not in text
     assert re.search(
         r"Discard the [2-9TJQKA][SHCD]: taken in \d+ % of the opponent's possible hands, for a knock or gin in \d+ %",
         text,
@@ -400,6 +407,13 @@ def test_gin_analyse_prints_what_was_found(home, hand, tmp_path, capsys):
     path.write_text(format_record(match))
     run("gin", "analyse", [str(path), "--worlds", "8", "--json"])
     assert json.loads(capsys.readouterr().out)["hands"]
+
+
+def test_a_total_below_nothing_is_said_to_be_chance() -> None:
+    """It is the error of the estimates: no decision can be better than the best."""
+    below, nothing, above = (Side(13, loss, dict.fromkeys(MARKS, 0), None) for loss in (-0.025, 0.0, 0.025))
+    assert [below.loss_text(unit, " of all") for unit in (GAME, POINTS)] == [NO_LOSS, NO_LOSS]
+    assert nothing.loss_text(GAME) == "0.0" and above.loss_text(GAME, " %") == "2.5 %"
 
 
 @pytest.mark.parametrize(

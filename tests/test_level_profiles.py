@@ -22,7 +22,7 @@ from agents.levels.memory import (
     write_points,
 )
 from agents.levels.player import LevelPlayer
-from agents.levels.sentences import describe_learning, what_is_learned
+from agents.levels.sentences import describe_learning, strength_in_words, what_is_learned
 from ginenv.bots.heuristics import make_formula, make_simple, make_style
 from ginenv.errors import GinError, UnknownNameError
 from ginenv.tables.players import make_player
@@ -74,6 +74,9 @@ def test_points_of_milestones_stay_whoever_writes_those_of_others(level: Level, 
     # Whoever has read them before measures another one.
     write_points(tmp_path, level, [first, measured[1]])
     assert [one.points for one in read_milestones(tmp_path, level)] == found
+    # The last figure is after 20 hands.
+    words = strength_in_words(read_milestones(tmp_path, level))
+    assert "+2.00 (+1.50 to +2.50) after 20 hands" in words and "after 50 hands" in words and " wins" not in words
 
 
 def test_a_level_that_has_learned_is_copied_loaded_and_goes_on(level: Level, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from agents.analysis.losses import Losses
 from agents.arena.matches import MatchSettings
 from agents.arena.short_rating import Block, ShortRating, play_block
 from agents.cli.rate import RateConfig, rate
+from agents.estimates import Estimate
 from agents.rating import Ladder, shipped_ladder
 from ginenv.errors import GinError
 from tests.support.programs import command
@@ -41,6 +42,16 @@ def test_intervals_cover_and_shrink_with_the_hands(true):
     assert covered >= 36
     early, late = (np.mean([half for pairs, half in halves if pairs == count]) for count in (10, 30))
     assert late < 0.85 * early
+
+
+def test_the_rungs_named_are_those_around_the_whole_interval():
+    ladder = shipped_ladder()
+    for low, high in ((-803.0, 279.0), (-300.0, -100.0)):
+        below, above = ladder.neighbours(Estimate(-226.0, low, high))
+        assert below and ladder.ratings[below] <= low
+        assert above is None or ladder.ratings[above] > high
+        assert not [name for name in ladder.opponents if ladder.ratings[below] < ladder.ratings[name] <= low]
+    assert ladder.neighbours(Estimate(0.0, -5000.0, 5000.0)) == (None, None)
 
 
 def test_a_player_of_the_ladder_does_not_meet_itself():

@@ -16,6 +16,8 @@ from pydantic import TypeAdapter
 from agents.analysis.marks import MARKS
 
 GAME, POINTS = "chance to win the game", "points"
+# What decisions cost whose losses add up to less than 0, which is the estimates' error.
+NO_LOSS = "nothing that could be told from chance"
 
 
 @dataclass(frozen=True)
@@ -164,6 +166,11 @@ class Side:
     def marks_text(self) -> str:
         """How many mistakes there are with each mark, the worst first, in words."""
         return ", ".join(f"{self.marks[mark]} {mark}" for mark in MARKS[::-1] if self.marks[mark]) or "no mistake"
+
+    def loss_text(self, unit: str, of_all: str = "") -> str:
+        """What the decisions cost, in percent of the game or in points, followed by ``of_all``; in words if the sum is below 0."""
+        loss = 100 * self.loss if unit == GAME else self.loss
+        return NO_LOSS if loss < 0 else f"{loss:.1f}{of_all}"
 
 
 @dataclass(frozen=True)

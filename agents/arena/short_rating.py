@@ -143,7 +143,7 @@ class ShortRating:
         valued = sum(row[0] for row in losses.values())
         return {
             "rating": rating_dict(self.rating),
-            "between": list(self.ladder.neighbours(self.rating.mean)),
+            "between": list(self.ladder.neighbours(self.rating)),
             "hands": 2 * self.pairs,
             "points": {
                 name: {"hands": 2 * len(margins), "per_hand": round(float(np.mean(margins)), 2)}

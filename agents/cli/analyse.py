@@ -18,10 +18,12 @@ from rich.table import Table
 from agents.analysis import KINDS, MARKS, WORLDS, Analyst, HandAnalysis, Subject, read_hands
 from agents.analysis.findings import GAME
 from agents.config import Config
+from agents.display_names import display_opponent, display_rules
 from agents.play.moves import in_words
 from agents.play.review import analyse_games, analysed, mistakes
 from agents.play.store import Home, default_home
-from agents.reports.terminal import plain_console, progress_bar
+from agents.reports.terminal import counted, plain_console, progress_bar
+from ginenv.engine.cards import SUITS
 from ginenv.errors import GinError
 from ginenv.hands.hand import Hand
 
@@ -34,7 +36,7 @@ class AnalyseConfig(Config):
 
     Attributes:
         subject: the file of a record, or a position (gin1 ...).
-        game: number of one of the player's records, as listed by 'records' at the table.
+        game: number of one of the player's games, from 1, the oldest: the page Records of 'gin web' and --mistakes show it.
         hand: number of a hand in the game or the record, from 1; all that have ended when left out.
         mistakes: list the player's mistakes over all games, after analysing hands not analysed yet.
         player: whose games to use; those of the player who played last when left out.
@@ -70,10 +72,13 @@ def analyse(config: AnalyseConfig) -> None:
     if config.as_json:
         print(json.dumps({"names": names, "hands": [found.to_json() for found in hands]}, indent=2))
         return
+    names = display_opponent(names[0]), display_opponent(names[1])
     for found in hands:
         answer.print(_hand_table(found, names))
         for line in _lines(subject.hands[found.number - 1], found, names):
             answer.print(line, highlight=False, markup=False)
+    for line in _legend(hands[0].unit) if hands else ():
+        answer.print(line, highlight=False, markup=False)
 
 
 def _hands(config: AnalyseConfig, analyst: Analyst, beside: Console) -> tuple[Subject, list[HandAnalysis]]:
@@ -121,7 +126,7 @@ def _player(home: Home, name: str | None) -> str:
 
 
 def _table(title: str, headings: Sequence[str], numeric: Sequence[str]) -> Table:
-    table = Table(title=title, title_justify="left", box=box.SIMPLE, pad_edge=False)
+    table = Table(title=title, title_justify="left", box=box.SIMPLE, pad_edge=False, padding=(0, 1, 0, 0))
     for heading in headings:
         table.add_column(heading, justify="right" if heading in numeric else "left", overflow="fold")
     return table
@@ -129,29 +134,39 @@ def _table(title: str, headings: Sequence[str], numeric: Sequence[str]) -> Table
 
 def _hand_table(found: HandAnalysis, names: tuple[str, str]) -> Table:
     """A table of the hand's decisions that offered a choice, one per row."""
-    title = f"hand {found.number}, {names[0]} {found.score[0]}, {names[1]} {found.score[1]}, {found.rules}"
-    table = _table(title, ("move", "", "hand", "played", "best", "cost", "risk", ""), ("move", "cost", "risk"))
+    rules = display_rules(found.rules)
+    title = f"hand {found.number}, {names[0]} {found.score[0]}, {names[1]} {found.score[1]}, {rules}"
+    table = _table(title, ("", "", "hand", "played", "best", "cost", "", "risk"), ("", "cost", "risk"))
     factor = 100 if found.unit == GAME else 1
     for each in found.decisions:
         if len(each.candidates) < 2:
             continue
-        cost = "" if each.loss is None else f"{factor * max(each.loss, 0.0):.1f} ± {factor * each.error:.1f}"
+        cost = "" if each.loss is None else f"{factor * max(each.loss, 0.0):.1f}±{factor * each.error:.1f}"
         best = "" if each.best == each.played else each.best
-        sign = f"{_SIGNS.get(each.mark, '')} {each.kind}".strip()
         played = next((c for c in each.candidates if c.action == each.played), each.candidates[0])
         risk = "" if played.taken is None else f"{100 * played.taken:.0f}/{100 * (played.knock or 0.0):.0f}"
-        row = (str(each.move), names[each.seat], each.hand, each.played or "", best, cost, risk, sign)
-        table.add_row(*row, style=_STYLES.get(each.mark))
-    unit = "percent of the game" if found.unit == GAME else "points"
-    signs = ", ".join(f"{sign} {mark}" for mark, sign in _SIGNS.items())
-    table.caption = f"{found.result or 'in play'}; cost in {unit} with its standard error; {signs} (within its error); "
-    table.caption += "risk: % of the opponent's possible hands that take the discard/may then knock or go gin"
+        row = (each.played or "", best, cost, _SIGNS.get(each.mark, ""), risk)
+        table.add_row(str(each.move), names[each.seat], _by_suit(each.hand), *row, style=_STYLES.get(each.mark))
     return table
+
+
+def _by_suit(cards: str) -> str:
+    """Cards such as ``7C 8C AD`` in fewer characters, ``78C AD``: the table has to fit into 80 columns."""
+    suits = {suit: "".join(card[0] for card in cards.split() if card[1] == suit) for suit in SUITS}
+    return " ".join(ranks + suit for suit, ranks in suits.items() if ranks)
+
+
+def _legend(unit: str) -> Iterator[str]:
+    """What columns and signs mean."""
+    yield f"cost: {'percent of the game' if unit == GAME else 'points'}, with its standard error"
+    yield ", ".join(f"{sign} {mark}" for mark, sign in _SIGNS.items()) + " (within its error)"
+    yield "risk: % of the opponent's possible hands that take the discard/may then knock"
 
 
 def _lines(hand: Hand, found: HandAnalysis, names: tuple[str, str]) -> Iterator[str]:
     """For each mistake, the costliest first, what would have been better and why; for each side what decisions cost and luck brought."""
     factor, unit, of_all = (100, " %", " % of the game") if found.unit == GAME else (1, " points", " points")
+    yield hand.outcome.describe(names) if hand.outcome else "in play"
     for each in found.mistakes():
         at, times = each.decision, f", {len(each.moves)} times" * (len(each.moves) > 1)
         view = hand.after(at.move - 1).view(at.seat)[0]
@@ -164,7 +179,7 @@ def _lines(hand: Hand, found: HandAnalysis, names: tuple[str, str]) -> Iterator[
         yield f"move {at.move}, {names[at.seat]}: {played} ({cost}). Better: {best}. {at.reason}{risks}"
     for name, side in zip(names, found.sides, strict=True):
         luck = "" if side.luck is None else f"; luck of the draws {factor * side.luck:+.1f}{of_all}"
-        yield f"{name}: {side.decisions} decisions cost {factor * side.loss:.1f}{of_all} ({side.marks_text}){luck}"
+        yield f"{name}: {counted(side.decisions, 'decision')} cost {side.loss_text(found.unit, of_all)} ({side.marks_text}){luck}"
 
 
 def _list_mistakes(config: AnalyseConfig, analyst: Analyst, answer: Console, beside: Console) -> None:
@@ -186,7 +201,7 @@ def _list_mistakes(config: AnalyseConfig, analyst: Analyst, answer: Console, bes
             cost = f"{100 * each.loss:.1f} %" if each.unit == GAME else f"{each.loss:.1f} points"
             sign = f"{_SIGNS[each.mark]} {each.mark}" + f", {each.times} times" * (each.times > 1)
             place = numbers[each.game], str(each.hand), str(each.move)
-            row = (*place, each.opponent, each.played, each.best, cost, sign, each.reason)
+            row = (*place, display_opponent(each.opponent), each.played, each.best, cost, sign, each.reason)
             table.add_row(*row, style=_STYLES[each.mark])
         if rows:
             answer.print(table)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,7 +17,7 @@ from agents.arena.executors import open_executor
 from agents.arena.matches import MatchSettings, check_names, play_match, read_side
 from agents.arena.results import MatchResult
 from agents.arena.tournament import version_of
-from agents.estimates import Estimate, ratio
+from agents.estimates import Estimate, student
 from agents.files import check_writable, new_results_file, write_json, writing
 from agents.interrupts import defer_interrupts
 from agents.parts import Parts
@@ -66,8 +67,8 @@ class BenchConfig(Processes):
 def bench(config: BenchConfig, details: bool = False) -> None:
     """Plays a player against six fixed opponents on fixed mirrored deals; the mean share of games, less luck, is its score.
 
-    The figures repeat to the digit, unless the time limit ends a match. After Ctrl-C the same command goes on with the matches that are
-    left. Files of this command are rows of the leaderboard.
+    The figures repeat to the digit, unless the time limit ends a match; such a score compares with no other. After Ctrl-C the same command
+    goes on with the matches that are left. The file of a complete run is a row of the leaderboard.
 
     Args:
         config: the player.
@@ -91,6 +92,7 @@ def bench(config: BenchConfig, details: bool = False) -> None:
                 if stored is not None:
                     results.append(MatchResult(rules=settings.rules, **stored))
                     continue
+                get_ready(config.player, opponent, settings, executor, config.workers)
                 limit = TimeLimit(60 * config.minutes / len(OPPONENTS))
                 with progress_bar(console, 2 * PAIRS, f"{number + 1} of {len(OPPONENTS)}: {opponent}") as tick:
                     result = _play(config.player, opponent, limit, tick, settings=settings, executor=executor)
@@ -104,7 +106,13 @@ def bench(config: BenchConfig, details: bool = False) -> None:
         found = score(results)
         document = results_document(results)
         document["matches"] = [{key: match[key] for key in _KEPT} for match in document["matches"]]
-        about = {"bench": BENCH_VERSION, "player": config.name or config.player, "trained_on": config.trained_on}
+        cut = any(result.pairs < PAIRS for result in results)
+        about = {
+            "bench": BENCH_VERSION,
+            "complete": not cut,
+            "player": config.name or config.player,
+            "trained_on": config.trained_on,
+        }
         try:
             # Only now: another benchmark may have written one meanwhile.
             path = config.path
@@ -113,8 +121,21 @@ def bench(config: BenchConfig, details: bool = False) -> None:
             parts.remove()
         finally:
             print_result(console, opponents_tables(results), details)
-    console.print(f"score: {found.text(percent=True)}; results: {path}", markup=False, soft_wrap=True)
+    no_interval = f"{100 * found.mean:.1f} % (no interval: of a match, too few pairs are over)"
+    score_text = no_interval if np.isnan(found.low) else found.text(percent=True)
+    console.print(f"score: {score_text}; results: {path}", markup=False, soft_wrap=True)
+    if cut:
+        console.print(
+            "The time limit cut matches, so this score cannot be compared with the leaderboard's rows.", soft_wrap=True
+        )
     check_forfeits(results)
+
+
+def get_ready(player: str, opponent: str, settings: MatchSettings, executor: Executor | None, workers: int) -> None:
+    """Plays a hand or so in each process, so that networks and compiled code are loaded before the clock starts."""
+    rules = "eaai,target=1"
+    if play_match(player, opponent, rules=rules, pairs=workers, executor=executor, settings=settings).interrupted:
+        raise KeyboardInterrupt
 
 
 class TimeLimit:
@@ -160,14 +181,23 @@ def _play(player: str, opponent: str, limit: TimeLimit, tick: Callable[[int], An
 
 
 def score(results: list[MatchResult]) -> Estimate:
-    """The mean of the shares of games in all matches. They are played on the same deals, so clusters are deals."""
-    most = max(result.pairs for result in results)
-    shares = [result.pair_scores.mean() for result in results]
-    scores = np.full(most, np.mean(shares))
-    for result, share in zip(results, shares, strict=True):
-        # A match with fewer pairs says as much by each of them as the others by several.
-        scores[: result.pairs] += (result.pair_scores - share) * most / (result.pairs * len(results))
-    # Where the player learns, the pairs of a series depend on each other.
-    series = np.arange(0, most, max(1, *(result.series_pairs for result in results)))
-    ones = np.ones(most)
-    return ratio(np.add.reduceat(scores, series), np.add.reduceat(ones, series)).within(0.0, 1.0)
+    """The mean of the shares of games in all matches; no interval if a match has fewer than two independent pairs or series.
+
+    They are played on the same deals, so their errors are added deal by deal. The few pairs of a short match say little about its error:
+    this makes the interval wider (Welch, Satterthwaite).
+    """
+    mean = float(np.mean([result.pair_scores.mean() for result in results]))
+    matches = [result.independent_scores.T for result in results]
+    most, fewest = (choose(scores.shape[1] for scores in matches) for choose in (max, min))
+    if fewest < 2:
+        return Estimate.around(mean, float("nan"))
+    errors, variances, freedoms = np.zeros(most), [], []
+    for shares, pairs in matches:
+        count, total = len(pairs), pairs.sum()
+        error = (shares - pairs * shares.sum() / total) / (total * len(matches)) * (count / (count - 1)) ** 0.5
+        errors[:count] += error
+        variances.append(float(error @ error))
+        freedoms.append(count - 1)
+    spread = sum(variance**2 / freedom for variance, freedom in zip(variances, freedoms, strict=True))
+    freedom = min(sum(variances) ** 2 / spread, most - 1) if spread else most - 1
+    return Estimate.around(mean, student(freedom) * float(errors @ errors) ** 0.5).within(0.0, 1.0)

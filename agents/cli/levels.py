@@ -30,7 +30,9 @@ Network = Annotated[str, Positional, arg(metavar="SOURCE")]
 
 @app.command
 def show(level: Annotated[str | None, Positional, arg(metavar="[LEVEL]")] = None) -> str:
-    """What a level is: its settings, its network, how strong it is.
+    """What a level is: its settings, what it had learned as installed, and the SHA-256 of all that decides how it plays.
+
+    'gin levels learned' says what it has learned since; 'gin rate' measures how strong it is.
 
     Args:
         level: name or directory; all installed levels when left out.
@@ -42,7 +44,7 @@ def show(level: Annotated[str | None, Positional, arg(metavar="[LEVEL]")] = None
         table.add_row(name, *(str(getattr(one.settings, name)) for one in found))
     for habit in dict.fromkeys(name for one in found for name in one.settings.habits):
         table.add_row(f"habit: {habit}", *(str(one.settings.habits.get(habit, 0.0)) for one in found))
-    table.add_row("hands learned from", *(str(one.learned.hands if one.learned else 0) for one in found))
+    table.add_row("hands learned from, as installed", *(str(one.learned.hands if one.learned else 0) for one in found))
     table.add_row("sha256", *(one.digest[:10] for one in found))
     console = plain_console()
     with console.capture() as shown:

@@ -151,6 +151,7 @@ def _show(console: Console, player: str, document: dict[str, Any]) -> None:
     table = new_table(f"{escape(player)}, {counted(hands, 'hand')}", "", "")
     low, high = document["between"]
     where = f"above {low}" if high is None else f"below {high}" if low is None else f"between {low} and {high}"
+    where = where if low or high else "anywhere"
     table.add_row("rating (95 %)", f"{rating['rating']:+.0f} ({rating['low']:+.0f} to {rating['high']:+.0f})")
     table.add_row("on the ladder", where)
     for name, row in document["points"].items():
@@ -165,5 +166,6 @@ def _show(console: Console, player: str, document: dict[str, Any]) -> None:
             count = document["decisions_by_kind"][kind]
             if count:
                 mistakes = counted(document["mistakes"][kind], "mistake")
-                table.add_row(f"  {kind}", f"{lost:.2f} ({mistakes} in {counted(count, 'decision')})")
+                subject = kind.replace("knock", "knocks") if "knock" in kind else f"{kind}s"
+                table.add_row(f"  of these, by {subject}", f"{lost:.2f} ({mistakes} in {counted(count, 'decision')})")
     console.print(table)

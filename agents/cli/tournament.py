@@ -66,8 +66,9 @@ def _publish(standings: Standings, out: Path, console: Console, details: bool) -
     with writing(out):
         write_json(out / "results.json", {"format": RESULTS_VERSION, "command": this_command(), **standings.to_dict()})
         write_text(out / "report.html", report(standings, this_command()))
-    console.print(f"results: {out / 'results.json'}, report: {out / 'report.html'}", markup=False, soft_wrap=True)
     print_result(console, standings_tables(standings), details)
+    more = "" if details else "; --details also shows how often each beats each other"
+    console.print(f"results: {out / 'results.json'}, report: {out / 'report.html'}{more}", markup=False, soft_wrap=True)
     for fault in standings.faults():
         console.print(f"fault: {fault_text(fault)}", markup=False, highlight=False)
     if standings.missing:

@@ -22,7 +22,15 @@ from agents.levels.choice import choose, describe
 from agents.levels.features import FEATURES, NUM_WEIGHTS
 from agents.levels.level import AGREEMENT_HANDS, Level
 from agents.levels.matched import PersonRating, person_rating
-from agents.levels.memory import Memory, Milestone, read_learned, read_milestones, read_opponents, write_points
+from agents.levels.memory import (
+    MILESTONES,
+    Memory,
+    Milestone,
+    read_learned,
+    read_milestones,
+    read_opponents,
+    write_points,
+)
 from agents.levels.opponents import shipped_prior
 from agents.levels.player import LevelPlayer
 from ginenv.bots.heuristics import make_formula
@@ -310,7 +318,9 @@ def strength_in_words(milestones: Sequence[Milestone]) -> str:
     if not milestones:
         return "It has not learned anything yet."
     figures = [f"{Estimate(*one.points).text()} after {_hands(one.hands)}" for one in milestones if one.points]
-    return f"Against Formula it wins, in points per hand less luck, {', '.join(figures)}."
+    following = next((hands for hands in MILESTONES if hands > milestones[-1].hands), None)
+    then = f" The next figure comes after {_hands(following)}." if following else ""
+    return f"Against Formula, its points per hand, less luck: {', '.join(figures)}.{then}"
 
 
 def _hands(count: int) -> str:
