@@ -97,6 +97,8 @@ def _hands(config: AnalyseConfig, analyst: Analyst, beside: Console) -> tuple[Su
         if config.game is not None and config.game > len(games):
             raise GinError(f"there is no record {config.game}; the records are numbered 1 to {len(games)}")
         game = games[config.game - 1] if config.game else ended[-1]
+        if not game.hands:
+            raise GinError(f"no hand of game {config.game} has ended, so there is nothing to analyse")
         subject = Subject([hand for hand in home.record(game.id).hands if hand.is_over], game.names)
         analyse_hand = lambda number: analysed(home, game.id, number, analyst)  # noqa: E731
     count = len(subject.hands)

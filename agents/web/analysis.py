@@ -42,6 +42,8 @@ class _Hand:
         stored = self.home.game(self.game)
         if stored.id not in [each.id for each in self.person.session.file.games()]:
             raise GinError(f"there is no game {self.game} among yours")
+        if not stored.hands:
+            raise GinError("no hand of this game has ended, so there is nothing to analyse")
         hands = [hand for hand in self.home.record(self.game).hands if hand.is_over]
         self.seat, self.hands = stored.seat, len(hands)
         # Whether the person goes through the mistakes of all games.
