@@ -197,7 +197,7 @@ def test_a_deal_of_the_day_that_was_begun_is_not_dealt_again(guest, quick_levels
     assert "Standard, one hand (today’s deal)" in records and "2001-02-03 04:05:06" in records
     assert "You gave it up; see" in plain(ann.get("/"))
     game = ann.person.session.file.games()[0].id
-    assert "no hand of this game has ended" in plain(ann.get(f"/analysis?game={game}"))
+    assert "no hand of this game has ended" in ann.client.get(f"/analysis?game={game}").text
     ann.person.session.leave_game()
     ann.person.session.file.game = None
     assert "You have not finished a hand yet." in plain(ann.get("/analysis"))
