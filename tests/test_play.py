@@ -219,6 +219,16 @@ def test_a_single_hand_is_called_so(talk):
     assert "hand 1" not in shown and "target 0" not in shown
 
 
+def test_the_pile_and_what_was_taken_are_shown_only_if_wished(talk):
+    cards = deck(LOOSE.replace("QD", "3D"), "3S 3C KC 8S 7C TC AD 4C 9D 2C", "KD", "KH")
+    for memory in ("off", "on"):
+        talk.session.set_option("memory", memory)
+        table = talk.resume(prepared("eaai", cards, 0), "p", "3D").split("Gin rummy")[-1]
+        assert "Formula took 3♦" in table or "Formula takes the 3♦" in talk.screen.getvalue()
+        assert ("Formula  3♦ ▒▒" in table, table.count("▒▒")) == (memory == "on", 10 - (memory == "on"))
+        assert ("K♦ [" in table) == (memory == "on")
+
+
 def test_a_terminal_without_symbols_shows_letters(tmp_path):
     screen = io.TextIOWrapper(io.BytesIO(), "ascii")
     terminal = Terminal(Console(file=screen, width=80), lambda prompt: pytest.fail())

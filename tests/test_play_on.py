@@ -94,6 +94,9 @@ def test_a_replay_is_played_on_in_the_browser_beside_the_game_in_play(guest):
     ann.refused("/play-on/new", **form | {"opponent": "level-1", "game": 77})
     shown = ann.post("/play-on/new", **form, opponent="level-1")
     side = ann.person.side_table
+    (back,) = re.findall(r'<a href="([^"]*)" id="to-recorded"', shown)
+    assert back == "/replay?record=1&amp;at=4" and "played on, counts nowhere" in plain(shown)
+    assert "counts nowhere" not in ann.get("/table")
     assert 'action="/play-on"' in shown and side is not None and 'id="hand"' in shown
     open_cards = set(re.findall(r'data-name="(\w\w)"', shown))
     hidden = int(side.session.hand.state["hands"][0, 1]) & ~int(side.session.view["known_cards"][1])

@@ -156,6 +156,7 @@ def test_melds_are_marked_if_wished_and_a_hint_says_why_and_marks_the_card(guest
     ann = guest(prepared("eaai", deck(KNOCKS, NO_MELD, "KD", "KC"), 0), hints="formulas")
     shown = ann.get("/table")
     assert 'aria-label="8 of spades, in run' in shown and "deadwood 6" in plain(shown)
+    assert re.findall(r'<li class="(\w+) begins"', shown).count("set") == shown.count(" begins") - 1 > 0
     ann.person.session.set_option("mark_melds", "off")
     ann.do(do="pass")
     shown = ann.do(do="hint")

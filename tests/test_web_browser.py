@@ -163,10 +163,13 @@ LOOK = """() => {
     const cards = [...document.querySelectorAll("#hand li")].map((each, n) => [`card ${n}`, box(each)]);
     const all = [...document.querySelectorAll("#act, #act *")];
     const scrolls = all.filter(each => each.scrollHeight > each.clientHeight + 1 && getComputedStyle(each).overflowY === "auto");
+    const hand = [...document.querySelectorAll("#hand .card")].map(each => each.getBoundingClientRect());
+    const cloth = document.getElementById("act").getBoundingClientRect();
     return {
         phase: document.getElementById("table").dataset.phase,
         places: [...buttons, ...cards],
         page: [document.documentElement.scrollWidth, document.documentElement.scrollHeight],
+        sides: hand.length === 10 ? [hand[0].left - cloth.left, cloth.right - hand[9].right] : [0, 0],
         scrolls: scrolls.map(each => each.outerHTML.slice(0, 90)),
     };
 }"""
@@ -183,6 +186,13 @@ def test_a_hand_that_is_played_on_fits_the_window_and_leads_back(table, sit):
     page.click("text=Play on >> nth=-1")
     page.locator('#act[action="/play-on"]').wait_for()
     session = there.person.side_table.session
+    for size in SIZES:
+        page.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
+        box, seen = page.locator("#to-recorded").bounding_box(), page.evaluate(LOOK)
+        assert 0 < box["x"] < size[0] - box["width"] and 0 < box["y"] < page.locator(".saying").bounding_box()["y"], (
+            size
+        )
+        assert not seen["scrolls"] and all(have <= room for have, room in zip(seen["page"], size, strict=True)), seen
     while not session.hand.is_over:
         session.play(int(person.decent.act(session.view.reshape(1))[0]))
         session.go_on()
@@ -217,6 +227,9 @@ def test_nothing_moves_within_a_phase_and_nothing_has_to_be_scrolled(table, sit)
             seen = page.evaluate(LOOK)
             if seen["scrolls"] or any(have > room for have, room in zip(seen["page"], size, strict=True)):
                 faults.append((step, size, seen["phase"], seen["page"], seen["scrolls"]))
+            left, right = seen["sides"]
+            if size[0] > 1000 and abs(left - right) > 4:
+                faults.append((step, size, "the ten cards are not in the middle", left, right))
             for name, box in seen["places"]:
                 before = places.setdefault((size, seen["phase"], name), box)
                 if box != before:

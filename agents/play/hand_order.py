@@ -91,6 +91,16 @@ def laid_out(order: list[int], view: Any, options: Options, dealt: bool) -> list
     return updated_order(order, hand)
 
 
+def without_memory(view: Any) -> Any:
+    """One record of ``VIEW`` without what the option ``memory`` shows: the pile under the upcard, and the cards that the opponent took."""
+    shown = view.copy()
+    shown["unseen"] |= shown["known_cards"][1]
+    shown["known_cards"][1] = 0
+    if shown["num_pile"]:
+        shown["pile"][0], shown["num_pile"] = shown["upcard"], 1
+    return shown
+
+
 def melds_of_view(view: Any) -> list[int]:
     """The melds, as masks, of a seat's hand (one record of ``VIEW``) at its least deadwood, with the least expected lay-offs."""
     if view["phase"] == PHASE_SPREAD:

@@ -15,6 +15,7 @@ from rich.text import Text
 from tyro.conf import arg
 
 from agents.display_names import display_rules
+from agents.play.hand_order import without_memory
 from agents.play.hints import load_analyst
 from agents.play.moves import Turn, count, in_words
 from agents.play.options import variation
@@ -163,7 +164,7 @@ def _play_game(terminal: Terminal, session: Session) -> None:
     while True:
         if session.hand.is_over:
             _show_events(terminal, session)
-            terminal.show(session.match.played[-1].view(session.seat)[0], session.theirs)
+            _show_view(terminal, session, session.match.played[-1].view(session.seat)[0])
             terminal.say("", session.match.sheet().to_text(session.names), "")
             if session.match.is_over:
                 terminal.say(session.verdict, style="bold")
@@ -206,12 +207,16 @@ def _person(terminal: Terminal, session: Session) -> None:
 
 
 def _show(terminal: Terminal, session: Session, turn: Turn) -> None:
-    terminal.show(session.view, session.theirs)
+    _show_view(terminal, session, session.view)
     if turn.phase == "spread":
         for number, melds in enumerate(turn.spreads(), 1):
             words = " | ".join(format_cards(cards_of(meld)) for meld in melds)
             left = int(points_of(turn.hand & ~sum(melds)))
             terminal.say(f"  spread {number}: {words}, deadwood {left}")
+
+
+def _show_view(terminal: Terminal, session: Session, view: Any) -> None:
+    terminal.show(view if session.options.memory else without_memory(view), session.theirs)
 
 
 def _show_events(terminal: Terminal, session: Session) -> None:

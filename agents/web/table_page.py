@@ -7,7 +7,7 @@ from typing import Any
 from starlette.responses import Response
 
 from agents.play.events import last_turns, remark
-from agents.play.hand_order import in_suits, meld_names, melds_of_cards, melds_of_view
+from agents.play.hand_order import in_suits, meld_names, melds_of_cards, melds_of_view, without_memory
 from agents.web.pages import BACKS
 from agents.web.request import Request
 from agents.web.table import Table
@@ -90,7 +90,7 @@ def table_values(table: Table, turns: bool = False, awaited: bool = False) -> di
     view = session.match.played[-1].view(session.seat)[0] if over else session.view
     turn, mine = session.turn, session.is_turn
     phase = "over" if over else turn.phase if mine else "waiting"
-    known, backs = in_suits(int(view["known_cards"][1])), len(session.match.played) if options.change_back else 0
+    seen, backs = view if options.memory else without_memory(view), len(session.match.played) * options.change_back
     shown = {
         "table": table,
         "session": session,
@@ -104,8 +104,8 @@ def table_values(table: Table, turns: bool = False, awaited: bool = False) -> di
         "sheet": session.match.sheet(),
         "steps": table.take_steps(),
         "back": BACKS[(BACKS.index(options.card_back) + backs) % len(BACKS)],
-        "known_cards": known if options.memory else [],
-        "hidden": max(int(view["unseen"]).bit_count() - int(view["stock"]), 0) + len(known) * (not options.memory),
+        "known_cards": in_suits(int(seen["known_cards"][1])),
+        "hidden": max(int(seen["unseen"]).bit_count() - int(view["stock"]), 0),
         "pending_knock": "" if table.pending_knock is None else card_name(table.pending_knock),
         "deadwood": None,
     }
