@@ -41,14 +41,8 @@ def _moves(view: Any) -> dict[str, list[tuple[str, str]]]:
         verb, _, card = (name := action_name(action, int(view["phase"]))).rpartition(" ")
         groups.setdefault(verb, []).append((name, card))
     alone = [name for verb, group in groups.items() if not verb or len(group) == 1 for name, _ in group]
-    return {verb: group for verb, group in groups.items() if verb and len(group) > 1} | (
-        {"": [(name, _on_button(name, view)) for name in alone]} if alone else {}
-    )
-
-
-def _on_button(name: str, view: Any) -> str:
-    words = in_words(name, view)
-    return words[:1].upper() + words[1:]
+    several = {verb: group for verb, group in groups.items() if verb and len(group) > 1}
+    return several | ({"": [(name, in_words(name, view)) for name in alone]} if alone else {})
 
 
 def practice(request: Request) -> Response:
