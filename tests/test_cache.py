@@ -220,6 +220,34 @@ while not over:
     _, _, over, _, info = env.step(env.action_space.sample(info["action_mask"]))
 from agents.arena.matches import play_match
 play_match("level-2", "formula", rules="dg-standard,target=20", pairs=2, unit="games")
+import tempfile
+from pathlib import Path
+from agents.play.practice import Practice
+from agents.play.review import analysed, shared_analyst
+from agents.play.session import Session
+from agents.play.store import Home
+from ginenv.tables.players import make_player
+person = make_player("formula")
+for opponent, rules in (("level-2", "dg-standard"), ("matched", "ht1")):
+    with tempfile.TemporaryDirectory() as folder, Home(Path(folder)) as home:
+        session = Session(home.create("Ann"), seed=3)
+        session.set_option("opponent", opponent)
+        session.set_option("rules", rules)
+        session.new_game()
+        for hand in range(2):
+            while not session.hand.is_over:
+                if session.is_turn:
+                    session.play(int(person.act(session.hand.view(session.seat))[0]))
+                session.go_on()
+            session.next_hand()
+        session.leave_game()
+        session.resume()
+        (game,) = home.games("Ann")
+        analysed(home, game.id, 1, shared_analyst())
+        practice = Practice(home, "Ann", shared_analyst)
+        practice.add_new()
+        practice.next().view
+        session.close()
 """
 
 

@@ -52,11 +52,13 @@ def test_damaged_weights_are_refused(directory, tmp_path):
         load_level("level-9", numpy=True)
 
 
-def test_it_plays_without_torch():
+def test_it_plays_and_is_shown_without_torch(tmp_path):
     code = (
         "import sys; from ginenv.tables.players import make_player; from ginenv.hands.hand import Match;"
         "make_player('level-1:numpy=true').act(Match('eaai', seed=1).hand.view());"
+        "from agents.cli.levels import levels; levels(['show', 'level-2']);"
+        f"levels(['learned', 'level-2', '--home', {str(tmp_path)!r}]);"
         "import agents.serve.app; print('torch' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
-    assert done.stdout.strip() == "False", done.stderr
+    assert done.stdout.splitlines()[-1:] == ["False"], done.stderr

@@ -15,7 +15,6 @@ from agents.levels.level import NAMES, LevelSettings, build_level, load_level, r
 from agents.levels.memory import read_opponents, reset_level
 from agents.levels.sentences import describe_learning, measure_strength, strength_in_words, what_is_learned
 from agents.network.model_card import write_card
-from agents.network.player import network_directory
 from agents.play.store import FILE, Home, default_home
 from agents.player_names import canonical_name
 from agents.reports.terminal import new_table, plain_console
@@ -37,7 +36,7 @@ def show(level: Annotated[str | None, Positional, arg(metavar="[LEVEL]")] = None
     Args:
         level: name or directory; all installed levels when left out.
     """
-    found = [load_level(name) for name in (NAMES if level is None else [level])]
+    found = [load_level(name, numpy=True) for name in (NAMES if level is None else [level])]
     table = new_table("", "", *(one.name for one in found))
     table.columns[0].no_wrap = True
     for name in (name for name in LevelSettings.model_fields if name != "habits"):
@@ -75,7 +74,7 @@ def learned(
     """
     if home is not None and not home.is_dir():
         raise GinError(must_be("--home", "a directory that exists", str(home)))
-    home, found = home or default_home(), load_level(level)
+    home, found = home or default_home(), load_level(level, numpy=not strength)
     if reset:
         if opponent is not None or as_json or strength:
             raise GinError("--reset resets the whole level and takes no --opponent, --as-json or --strength")
@@ -109,6 +108,9 @@ def build(
         like: name or directory of a level whose settings it gets; the defaults when left out.
         set: settings that differ from these, as key=value (max_logit_gap=3 "habits.any knock=5").
     """
+    # Not before: it imports torch, which takes seconds and which the other commands do without.
+    from agents.network.player import network_directory
+
     settings = read_settings(out.name, like, set)
     checkpoint = load_level(source).directory if source in NAMES else Path(network_directory(source))
     level = build_level(out, settings, checkpoint)

@@ -8,23 +8,25 @@ import os
 import tempfile
 import time
 from collections.abc import Callable
-from concurrent.futures import as_completed
+from concurrent.futures import FIRST_COMPLETED, wait
 from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
+import numpy as np
 from numba.core import event
 
 from agents.analysis.sources import deal_and_play
 from agents.arena.executors import process_pool
 from agents.arena.matches import play_match
 from agents.play.rehearsal import RULES, rehearse
-from agents.reports.terminal import counted, plain_console, progress_bar
+from agents.reports.terminal import counted, plain_console
 from ginenv.engine.kernel_cache import cache_root
+from ginenv.engine.melds import best_of_eleven, fits
 from ginenv.envs.selfplay import SelfPlayBatch
 from ginenv.errors import GinError
 from ginenv.hands.hand import Hand
-from ginenv.hands.text import parse_rules
+from ginenv.hands.text import format_view, parse_rules, parse_view
 from ginenv.pictures.sheet import score_sheet
 from ginenv.tables.players import make_player
 
@@ -33,6 +35,8 @@ _MAX_WORKERS = 4
 # A search plays so many actions, in a game whose chances are solved quickly.
 _SEARCHED = 6
 _RULES = "eaai,target=20"
+# Seconds between two reports: in a terminal, and elsewhere.
+_SHOWN, _PRINTED = 1.0, 20.0
 # As small as training can be, with everything that it does.
 _TRAINING = (
     *("decisions=2000", "num_envs=24", "num_steps=12", "minibatch=64", "threads=1"),
@@ -92,10 +96,17 @@ def _analysis() -> None:
     assert hand.outcome is not None
     # Of a game that is over: only then is it settled.
     score_sheet(hand.rules, [hand.outcome])
+    # What only some reasons need: cards for gin, and the meld of a lay-off.
+    cards = np.int64(hand.after(0).view(0)["hand"][0])
+    best_of_eleven(cards)
+    fits(cards, 0)
+    # Positions of practice are read so, and what may be played in them is asked.
+    parse_view(format_view(hand.after(len(hand.history) // 2).view()))
+    hand.after(0).legal_actions()
 
 
 def _levels() -> None:
-    for level in ("level-1", "level-4"):
+    for level in ("level-1", "level-4", "matched"):
         rehearse(level, lambda session: None, _RULES)
     # Luck of actions is only subtracted for a player whose probabilities are known.
     play_match("level-1", "simple", rules=_RULES, pairs=1, unit="games")
@@ -136,9 +147,15 @@ def take(step: str) -> tuple[int, str]:
     return sum(each.is_start for _, each in compiled.buffer), missing
 
 
+def _kept(cache: Path) -> int:
+    """How many compiled functions a directory keeps."""
+    return sum(1 for _ in cache.glob("*/**/*.nbc"))
+
+
 def warm() -> None:
     """Compiles what environments, the tables, matches, levels and training need, and keeps it, so that nobody has to wait for it later.
 
+    It shows how many functions are compiled, and which parts are ready; how many there are in all depends on what was kept before.
     Useful where many start fresh: in an image, before a class, in continuous integration. Where everything is compiled already, it
     takes seconds.
     """
@@ -147,16 +164,24 @@ def warm() -> None:
         raise GinError("no directory was found where compiled code can be kept; GINENV_CACHE_DIR names one")
     console, began, made, without = plain_console(), time.monotonic(), 0, {}
     workers = min(_MAX_WORKERS, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2)
-    with progress_bar(console, len(STEPS), "compiling") as tick, process_pool(workers) as pool:
-        tick(0)
+    before, shown_at = _kept(cache), began
+    with console.status("compiling") as status, process_pool(workers) as pool:
         waiting = {pool.submit(take, step): step for step in STEPS}
-        for done, future in enumerate(as_completed(waiting), 1):
-            compiled, without[waiting[future]] = future.result()
-            made += compiled
-            tick(done)
+        while waiting:
+            done, _ = wait(waiting, _SHOWN, FIRST_COMPLETED)
+            ready = [waiting.pop(future) for future in done]
+            for step, future in zip(ready, done, strict=True):
+                compiled, without[step] = future.result()
+                made += compiled
+            parts = f"{len(STEPS) - len(waiting)} of {len(STEPS)} parts are ready"
+            line = f"compiling: {counted(_kept(cache) - before, 'function')} so far, {parts}"
+            status.update(line)
+            if not console.is_terminal and (ready or time.monotonic() - shown_at > _PRINTED):
+                shown_at = time.monotonic()
+                console.print(line + f" (now: {', '.join(ready)})" * bool(ready), highlight=False, soft_wrap=True)
     for step, name in without.items():
         if name:
             console.print(f"left out: {step}, for which {name} is not installed", highlight=False, markup=False)
-    what = f"{counted(made, 'function')} compiled" if made else "everything was compiled already"
+    what = f"{counted(_kept(cache) - before, 'function')} compiled" if made else "everything was compiled already"
     line = f"{what}, in {time.monotonic() - began:.0f} s; kept in {cache}"
     console.print(line, highlight=False, markup=False, soft_wrap=True)

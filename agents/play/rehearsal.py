@@ -8,6 +8,7 @@ from collections.abc import Callable
 from agents.play.hints import FORMULAS
 from agents.play.session import Session
 from agents.play.store import Home
+from ginenv.hands.records import format_record, parse_record
 from ginenv.tables.players import make_player
 
 # One preset where the program spreads melds and lays off cards, and one where this is done by hand.
@@ -15,7 +16,7 @@ RULES = ("dg-standard", "ht1")
 
 
 def rehearse(opponent: str, show: Callable[[Session], object], rules: str) -> None:
-    """Plays a hand to its end.
+    """Plays a hand to its end, and deals the next unless the game is over.
 
     Args:
         opponent: whom the person plays, a name that needs no permission.
@@ -37,5 +38,10 @@ def rehearse(opponent: str, show: Callable[[Session], object], rules: str) -> No
                     session.play(int(person.act(session.hand.view(session.seat))[0]))
                 session.go_on()
             show(session)
+            if not session.match.is_over:
+                session.next_hand()
+                show(session)
+                # As a game that goes on later is read.
+                parse_record(format_record(session.match))
         finally:
             session.close()
