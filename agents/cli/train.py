@@ -123,4 +123,4 @@ def _print_end(checkpoint: Path, out: Path) -> None:
         print(f"games won: {', '.join(won)}")
     name = shlex.quote(PlayerSpec("", "", str(checkpoint)).with_options())
     program = "python evaluate.py" if sys.argv[0].endswith(".py") else "gin evaluate"
-    print(f"next: {program} {name} --against all")
+    print(f"next: {program} {name}")
